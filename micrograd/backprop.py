@@ -1,0 +1,174 @@
+"""Backpropagation: the contract that a node keeps, and the one algorithm that walks both engines.
+
+Vocabulary
+----------
+node           a number (`micrograd.Value`) or an array (`tensorgrad.Tensor`) in the graph
+parents        `_prev`: the node's operands, in order, repeats kept (`x*x` has `(x, x)`)
+leaf           a node without parents
+rule           what computes, from a node's gradient, the contribution to each of its parents
+contribution   the share of a node's gradient that goes to one parent (a vector-Jacobian product)
+seed           the gradient given to the root
+pass           one walk of the graph, from the seed to the leaves
+
+Rules return contributions and never touch `.grad`. `chain_rule` yields the contributions of a whole pass one by
+one; whoever iterates over it performs the `+=`. So stepping through a pass is `next()`, and the famous bug is
+`overwrite` in the place of `add`. Nothing here computes with numbers, and nothing recurses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+Contribution = tuple["Node | None", "Node", Any]
+"""(sender, parent, contribution); the seed's sender is None."""
+
+
+def add(grad: Any, sent: Any) -> Any:
+    """The += of backpropagation: what a gradient becomes when `sent` arrives."""
+    return sent if grad is None else grad + sent
+
+
+def overwrite(grad: Any, sent: Any) -> Any:
+    """The bug, for showing: `=` in place of `+=`. A node used twice loses a contribution and nothing raises."""
+    return sent
+
+
+def topological_order(root: Node) -> list[Node]:
+    """Every node that `root` depends on, each once, each after all of its parents; `root` is last.
+
+    Depth first, without recursion, first operand first. A node is marked when it is popped and not when it is
+    pushed: a node that waits on the stack may still turn out to lie below another one that waits there.
+    """
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack: list[Node | None] = [root]
+    while stack:
+        node = stack.pop()
+        if node is None:  # a marker: all parents of the node below it are in the order
+            order.append(stack.pop())
+        elif node not in seen:
+            seen.add(node)
+            stack += (node, None)
+            stack += node._prev[::-1]
+    return order
+
+
+_open_passes: list[list[Node]] = []
+
+
+def chain_rule(root: Node, seed: Any) -> Iterator[Contribution]:
+    """Yield every contribution of one backward pass; combine each into `parent.grad` before asking for the next.
+
+    The first is the seed, (None, root, seed). The gradient of a node with parents lives for one pass and is
+    cleared at its start; leaves accumulate over passes. By the time a node sends, all that use it have reported,
+    so its gradient is complete: that is what the topological order is for.
+
+    Raises RuntimeError when another pass over some of the same nodes is still open: two that interleave would
+    clear and send each other's gradients.
+    """
+    order = topological_order(root)
+    if _open_passes:
+        _refuse_overlap(order)
+    _open_passes.append(order)
+    try:
+        for node in order:
+            if node._prev:
+                node.grad = node._zero
+        yield None, root, seed
+        for node in reversed(order):
+            for parent, sent in node._contributions():
+                yield node, parent, sent
+    finally:
+        # by identity: comparing two lists of a million nodes costs more than the pass
+        _open_passes[:] = [other for other in _open_passes if other is not order]
+
+
+def _refuse_overlap(order: list[Node]) -> None:
+    ours = {node for node in order if node._prev}
+    for other in _open_passes:
+        if not ours.isdisjoint(other):
+            raise RuntimeError(
+                "a backward pass over some of these nodes is still open: run it to its end, or close() the "
+                "iterator of the half-finished one, before you start another"
+            )
+
+
+def deliver(contributions: Iterable[Contribution], combine: Callable[[Any, Any], Any] = add) -> None:
+    """Combine each contribution into the gradient of the parent it is for. The one += of the code base."""
+    for _, parent, sent in contributions:
+        parent.grad = combine(parent.grad, sent)
+
+
+def reached(node: Node) -> bool:
+    """Whether any contribution has arrived in `node.grad` (which may well be zero) since it was last empty."""
+    return node.grad is not node._zero
+
+
+class Node:
+    """The contract that both engines keep, and that drawing and stepping read.
+
+    Each engine supplies the fields `data`, `grad` and `_prev`, `_op` (the operation's name, "" for a leaf), the
+    method `_vjp()` (its own rules' contributions), and what a gradient looks like: `_zero` before anything has
+    arrived, `_zeros()` as a number or array to add to, `_accept()` for what user code made.
+    """
+
+    __slots__ = ()
+
+    label: str = ""
+    requires_grad: bool = True
+    _zero: Any = None
+    _closure: Callable[[], None] | None = None  # a rule of the user's, see `_backward`
+
+    data: Any
+    grad: Any
+    _prev: tuple[Node, ...]
+    _op: str
+
+    def _vjp(self) -> list[tuple[Node, Any]]:
+        """[(parent, contribution)] by the engine's own rule, in the order of `_prev`, constants left out."""
+        raise NotImplementedError
+
+    def _zeros(self) -> Any:
+        """A zero gradient that in-place addition may work on."""
+        raise NotImplementedError
+
+    def _accept(self, parent: Node, sent: Any) -> Any:
+        """`sent`, checked and brought into the form of `parent`'s gradient."""
+        raise NotImplementedError
+
+    def _contributions(self) -> list[tuple[Node, Any]]:
+        """[(parent, contribution)] for this node's present gradient."""
+        return self._vjp() if self._closure is None else _measure(self)
+
+    @property
+    def _backward(self) -> Callable[[], None]:
+        """Adds this node's contributions to its parents' gradients, as in the original micrograd.
+
+        Reading it gives the node's rule, ready to call. Assigning a function of no arguments that adds to the
+        parents' `.grad` makes that the node's rule.
+        """
+        if self._closure is not None:
+            return self._closure
+        return lambda: deliver((self, parent, sent) for parent, sent in self._vjp())
+
+    @_backward.setter
+    def _backward(self, closure: Callable[[], None] | None) -> None:
+        if closure is not None and not callable(closure):
+            raise TypeError(f"_backward must be a function of no arguments, got {type(closure).__name__}")
+        self._closure = closure
+
+
+def _measure(node: Node) -> list[tuple[Node, Any]]:
+    """The contributions of a user's closure: run it on emptied parents, read what it added, put all back."""
+    parents = list(dict.fromkeys(node._prev))
+    kept = [parent.grad for parent in parents]
+    try:
+        for parent in parents:
+            parent.grad = parent._zeros()
+        node._closure()
+        sent = [parent.grad for parent in parents]
+    finally:
+        for parent, grad in zip(parents, kept, strict=True):
+            parent.grad = grad
+    return [(p, node._accept(p, s)) for p, s in zip(parents, sent, strict=True) if p.requires_grad]

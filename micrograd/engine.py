@@ -1,0 +1,222 @@
+"""`Value`: one number a node. Each operation stands in one place, its value and its local derivatives together.
+
+Arithmetic follows IEEE 754, as in NumPy and torch: what Python's floats would answer with ZeroDivisionError,
+OverflowError, ValueError or a complex number is inf or nan here.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from numbers import Complex, Real
+from typing import Any, SupportsFloat
+
+from micrograd.backprop import Node, chain_rule, deliver
+from micrograd.ieee import cos, divide, exp, log, power, sin, sqrt
+
+_NOT_REACHED = float("0")
+"""What `grad` holds before a contribution arrives: 0.0 to every reader, and told from a computed 0.0 by identity."""
+
+Number = SupportsFloat
+
+
+class Value(Node):
+    """One number, the operation that made it, and the gradient of a root with respect to it.
+
+    data   a Python float; anything that is one number is converted on entry (int, bool, NumPy scalar, Fraction)
+    grad   a Python float, 0.0 until a backward pass reaches the node
+    label  a name for pictures
+
+    Raises TypeError for an array, a string, a Tensor, another Value, or None.
+    """
+
+    __slots__ = ("data", "grad", "_prev", "_op", "_local", "__dict__", "__weakref__")
+
+    _zero = _NOT_REACHED
+
+    def __init__(
+        self,
+        data: Number,
+        _children: Iterable[Value] = (),
+        _op: str = "",
+        label: str = "",
+        *,
+        local: tuple[float, ...] | None = None,
+    ) -> None:
+        self.data = data if type(data) is float else _to_float(data)
+        self.grad = _NOT_REACHED
+        self._prev = _children if type(_children) is tuple else tuple(_children)
+        self._op = _op
+        self._local = local  # d(self)/d(parent) for each of _prev, or None where the rule is the user's
+        if label:
+            self.label = label
+
+    # -- arithmetic ------------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Value | Number) -> Value:
+        other = other if isinstance(other, Value) else Value(other)
+        return Value(self.data + other.data, (self, other), "+", local=(1.0, 1.0))
+
+    def __sub__(self, other: Value | Number) -> Value:
+        other = other if isinstance(other, Value) else Value(other)
+        return Value(self.data - other.data, (self, other), "-", local=(1.0, -1.0))
+
+    def __mul__(self, other: Value | Number) -> Value:
+        other = other if isinstance(other, Value) else Value(other)
+        return Value(self.data * other.data, (self, other), "*", local=(other.data, self.data))
+
+    def __truediv__(self, other: Value | Number) -> Value:
+        other = other if isinstance(other, Value) else Value(other)
+        out = divide(self.data, other.data)
+        return Value(out, (self, other), "/", local=(divide(1.0, other.data), -divide(out, other.data)))
+
+    def __pow__(self, other: Value | Number) -> Value:
+        """`self ** other`. A number as the exponent is part of the operation, a Value is an operand."""
+        if isinstance(other, Value):
+            a, b = self.data, other.data
+            out = power(a, b)
+            return Value(out, (self, other), "**", local=(_power_slope(a, b), _exponent_slope(a, b, out)))
+        n = _to_float(other)
+        return Value(power(self.data, n), (self,), f"**{other}", local=(_power_slope(self.data, n),))
+
+    def __neg__(self) -> Value:
+        return Value(-self.data, (self,), "neg", local=(-1.0,))
+
+    def __abs__(self) -> Value:
+        return Value(abs(self.data), (self,), "abs", local=(_sign(self.data),))
+
+    def __radd__(self, other: Number) -> Value:
+        return Value(other) + self
+
+    def __rsub__(self, other: Number) -> Value:
+        return Value(other) - self
+
+    def __rmul__(self, other: Number) -> Value:
+        return Value(other) * self
+
+    def __rtruediv__(self, other: Number) -> Value:
+        return Value(other) / self
+
+    def __rpow__(self, other: Number) -> Value:
+        return Value(other) ** self
+
+    # -- functions -------------------------------------------------------------------------------------------------
+
+    def relu(self) -> Value:
+        x = self.data  # written so that nan stays nan; at 0 the derivative is 0
+        return Value(0.0 if x <= 0.0 else x, (self,), "ReLU", local=(0.0 if x <= 0.0 else 1.0,))
+
+    def tanh(self) -> Value:
+        t = math.tanh(self.data)
+        return Value(t, (self,), "tanh", local=(1.0 - t * t,))
+
+    def sigmoid(self) -> Value:
+        e = math.exp(-abs(self.data))  # at most 1, so that nothing overflows on either side
+        s = (1.0 if self.data >= 0.0 else e) / (1.0 + e)
+        return Value(s, (self,), "sigmoid", local=(s * (1.0 - s),))
+
+    def exp(self) -> Value:
+        out = exp(self.data)
+        return Value(out, (self,), "exp", local=(out,))
+
+    def log(self) -> Value:
+        return Value(log(self.data), (self,), "log", local=(divide(1.0, self.data),))
+
+    def sqrt(self) -> Value:
+        out = sqrt(self.data)
+        return Value(out, (self,), "sqrt", local=(divide(0.5, out),))
+
+    def sin(self) -> Value:
+        return Value(sin(self.data), (self,), "sin", local=(cos(self.data),))
+
+    def cos(self) -> Value:
+        return Value(cos(self.data), (self,), "cos", local=(-sin(self.data),))
+
+    def abs(self) -> Value:
+        return abs(self)
+
+    # -- comparison: by value, except ==, which is identity (a Value can be in a set or be a dictionary's key) -----
+
+    def __lt__(self, other: Value | Number) -> bool:
+        return self.data < _number(other)
+
+    def __le__(self, other: Value | Number) -> bool:
+        return self.data <= _number(other)
+
+    def __gt__(self, other: Value | Number) -> bool:
+        return self.data > _number(other)
+
+    def __ge__(self, other: Value | Number) -> bool:
+        return self.data >= _number(other)
+
+    # -- backpropagation -------------------------------------------------------------------------------------------
+
+    def backward(self) -> None:
+        """Add d(self)/d(leaf) to the `grad` of every leaf that this node depends on, and set it on the others."""
+        deliver(chain_rule(self, 1.0))
+
+    def _vjp(self) -> list[tuple[Node, float]]:
+        if self._local is None and self._prev:
+            self._warn_no_rule()
+            return []
+        g = self.grad
+        return [(p, d * g) for p, d in zip(self._prev, self._local or (), strict=True) if p.requires_grad]
+
+    def _warn_no_rule(self) -> None:
+        warnings.warn(
+            f"the operation {self._op!r} has operands but no rule, so no gradient flows through it: assign a "
+            "function to its _backward (one that does nothing, if that is what is meant)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    def _zeros(self) -> float:
+        return 0.0
+
+    def _accept(self, parent: Node, sent: Any) -> float:
+        return _to_float(sent)
+
+    def __repr__(self) -> str:
+        return f"Value(data={self.data}, grad={self.grad})"
+
+
+def _to_float(x: Any) -> float:
+    """`x` as a float, if it is one number and nothing else."""
+    if isinstance(x, Complex) and not isinstance(x, Real):
+        pass
+    elif hasattr(type(x), "__float__") and not hasattr(type(x), "__len__"):  # an array has a length
+        return float(x)
+    raise TypeError(f"a Value is one number and takes one number, got {_describe(x)}")
+
+
+def _describe(x: Any) -> str:
+    """What `x` is, and what to write instead."""
+    if isinstance(x, Value):
+        return "a Value: it is a node already, use it as it is (or its .data for a copy outside the graph)"
+    if isinstance(x, Node):
+        return f"a {type(x).__name__}: the two engines do not mix, use .item() for its number"
+    if isinstance(x, str):
+        return f"the string {x!r}: write float({x!r}) if it holds a number"
+    if hasattr(type(x), "__len__"):
+        return f"a {type(x).__name__}: make one Value an element, or use tensorgrad.Tensor for arrays"
+    return repr(x) if x is None else f"a {type(x).__name__}: {x!r}"
+
+
+def _number(x: Value | Number) -> float:
+    return x.data if isinstance(x, Value) else _to_float(x)
+
+
+def _sign(x: float) -> float:
+    """-1, 0 at 0, or 1; nan for nan."""
+    return x if x != x else float((x > 0) - (x < 0))
+
+
+def _power_slope(a: float, n: float) -> float:
+    """d(a**n)/da; exactly 0 for n = 0, also at a = 0."""
+    return 0.0 if n == 0.0 else n * power(a, n - 1.0)
+
+
+def _exponent_slope(a: float, b: float, out: float) -> float:
+    """d(a**b)/db = a**b log(a); 0 at a = 0 with b >= 0 (torch's convention), nan for negative a."""
+    return 0.0 if a == 0.0 and b >= 0.0 else out * log(a)

@@ -1,0 +1,48 @@
+"""Python's `math`, with IEEE 754's answers (inf, nan) in place of exceptions."""
+
+import math
+
+
+def divide(a: float, b: float) -> float:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        if a == 0.0 or a != a:
+            return math.nan
+        return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def power(a: float, b: float) -> float:
+    try:
+        return math.pow(a, b)
+    except OverflowError:  # finite operands, infinite result
+        return -math.inf if a < 0.0 and b % 2.0 == 1.0 else math.inf
+    except ValueError:  # 0 to a negative power, or a root of a negative number
+        if a == 0.0:
+            return math.copysign(math.inf, a) if b % 2.0 == 1.0 else math.inf
+        return math.nan
+
+
+def exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def log(x: float) -> float:
+    if x > 0.0:
+        return math.log(x)
+    return -math.inf if x == 0.0 else math.nan
+
+
+def sqrt(x: float) -> float:
+    return math.nan if x < 0.0 else math.sqrt(x)
+
+
+def sin(x: float) -> float:
+    return math.nan if math.isinf(x) else math.sin(x)
+
+
+def cos(x: float) -> float:
+    return math.nan if math.isinf(x) else math.cos(x)

@@ -1,0 +1,40 @@
+"""Making tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorgrad.dtypes import as_dtype, default_dtype
+from tensorgrad.tensor import Tensor
+
+
+def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor with a copy of `data`, its dtype inferred: floats give float32, integers int64, booleans bool."""
+    if dtype is None and not isinstance(data, (np.ndarray, np.generic, Tensor)):
+        dtype = _inferred(data)
+    return Tensor(data, requires_grad=requires_grad, dtype=dtype)
+
+
+def zeros(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros; takes zeros(2, 3) and zeros((2, 3))."""
+    return Tensor(np.zeros(_shape(shape), dtype=as_dtype(dtype or default_dtype)), requires_grad=requires_grad)
+
+
+def ones(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones; takes ones(2, 3) and ones((2, 3))."""
+    return Tensor(np.ones(_shape(shape), dtype=as_dtype(dtype or default_dtype)), requires_grad=requires_grad)
+
+
+def _shape(given: tuple[Any, ...]) -> Any:
+    return given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+
+
+def _inferred(data: Any) -> np.dtype | None:
+    """int64 for integers, bool for booleans, None (the default) for floats and for what is no list of numbers."""
+    try:
+        kind = np.asarray(data).dtype.kind
+    except ValueError:  # ragged: Tensor says so
+        return None
+    return {"b": np.dtype(bool), "i": np.dtype(np.int64), "u": np.dtype(np.int64)}.get(kind)

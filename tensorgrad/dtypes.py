@@ -1,0 +1,61 @@
+"""Which dtype a result has: torch's promotion by categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+default_dtype = np.dtype(np.float32)
+"""What Python floats, and lists without a dtype of their own, become."""
+
+_CATEGORIES = "biufcO"  # NumPy's kinds in rising order; signed and unsigned integers count as one category
+_RANK = {kind: rank for rank, kind in enumerate(_CATEGORIES)} | {"u": _CATEGORIES.index("i")}
+
+
+def result_dtype(a: np.ndarray, b: np.ndarray) -> np.dtype:
+    """The dtype in which `a` and `b` meet.
+
+    bool < integer < float < complex: the higher category decides, so float32 with int64 stays float32. Within a
+    category NumPy's promotion holds, except that an array with axes outranks a 0-d one.
+    """
+    da, db = a.dtype, b.dtype
+    if da == db:
+        return da
+    ra, rb = rank(da), rank(db)
+    if ra != rb:
+        return da if ra > rb else db
+    if (a.ndim == 0) != (b.ndim == 0):
+        return da if b.ndim == 0 else db
+    return np.promote_types(da, db)
+
+
+def scalar_dtype(x: bool | int | float | complex, partner: np.dtype) -> np.dtype:
+    """The dtype that the Python scalar `x` takes beside an array of dtype `partner`: the array's where it can."""
+    kind = np.dtype(type(x))
+    if rank(kind) <= rank(partner):
+        return partner
+    if kind.kind == "f":
+        return default_dtype
+    return kind
+
+
+def rank(dtype: np.dtype) -> int:
+    """The place of `dtype` in bool < integer < float < complex < object."""
+    try:
+        return _RANK[dtype.kind]
+    except KeyError:
+        raise TypeError(f"a Tensor holds numbers, not {dtype}") from None
+
+
+def is_differentiable(dtype: np.dtype) -> bool:
+    """Whether arrays of this dtype can have gradients: floats, and the objects of a lift."""
+    return dtype.kind in "fO"
+
+
+def as_dtype(dtype: Any) -> np.dtype:
+    """`dtype` as NumPy names it, e.g. np.float32 or "float64"."""
+    try:
+        return np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"not a dtype: {dtype!r}; give a NumPy dtype such as np.float32 or 'float64'") from None

@@ -1,0 +1,9 @@
+"""Errors that NumPy raises under one name and torch under another: code written for either catches them."""
+
+
+class ShapeError(ValueError, RuntimeError):
+    """Shapes that do not fit: a ValueError as in NumPy, a RuntimeError as in torch."""
+
+
+class DtypeError(TypeError, RuntimeError):
+    """A dtype that cannot be used so: a TypeError as in NumPy, a RuntimeError as in torch."""

@@ -1,0 +1,54 @@
+"""Whether operations are recorded for a backward pass: one switch a thread, on at first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from typing import Any
+
+
+class _Mode(threading.local):
+    """This thread's switch, and what it was outside each `with` that is open now."""
+
+    def __init__(self) -> None:
+        self.enabled = True
+        self.outer: list[bool] = []
+
+
+_mode = _Mode()
+
+
+def is_grad_enabled() -> bool:
+    """Whether this thread records operations now."""
+    return _mode.enabled
+
+
+class _Switch(ContextDecorator):
+    """Holds the switch at `mode` inside a `with` or a decorated function, and puts it back however that ends."""
+
+    mode: bool
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        """`@no_grad` works as well as `@no_grad()`."""
+        switch = super().__new__(cls)
+        return switch if function is None else switch(function)
+
+    def __enter__(self) -> None:
+        _mode.outer.append(_mode.enabled)
+        _mode.enabled = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        _mode.enabled = _mode.outer.pop()
+
+
+class no_grad(_Switch):
+    """Inside, results are constants: they have no parents, no rule, and require no gradient."""
+
+    mode = False
+
+
+class enable_grad(_Switch):
+    """Inside, operations are recorded, also within `no_grad`."""
+
+    mode = True

@@ -1,0 +1,1 @@
+"""The operations by family, each beside its rules. `tensor.Tensor` has them as methods, `tensorgrad` as functions."""

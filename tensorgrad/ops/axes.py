@@ -1,0 +1,42 @@
+"""Reading the arguments that name axes: torch's `dim`/`keepdim`, and NumPy's `axis`/`keepdims` beside them."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+Dims = int | tuple[int, ...] | list[int] | None
+
+
+def either(op: str, torch_name: str, value: Any, numpy_name: str, alias: Any, default: Any) -> Any:
+    """The argument under whichever of its two names it was given."""
+    if alias is None:
+        return default if value is None else value
+    if value is not None:
+        raise TypeError(f"{op}: give {torch_name} or {numpy_name}, not both")
+    return alias
+
+
+def normalize(op: str, dims: Dims, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """`dims` as a tuple of axes counted from the front; None stands for all of them.
+
+    Raises IndexError for an axis that `shape` does not have, ValueError for one named twice.
+    """
+    if dims is None:
+        return tuple(range(len(shape)))
+    axes = tuple(normalize_one(op, d, shape) for d in (dims if isinstance(dims, (tuple, list)) else (dims,)))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{op}: dim {dims} names an axis twice")
+    return axes
+
+
+def normalize_one(op: str, dim: int, shape: tuple[int, ...]) -> int:
+    """One axis, counted from the front. A 0-d shape takes 0 and -1, as in torch."""
+    try:
+        d = index(dim)
+    except TypeError:
+        raise TypeError(f"{op}: an axis is a whole number, got {dim!r}") from None
+    n = max(len(shape), 1)
+    if not -n <= d < n:
+        raise IndexError(f"{op}: dim {d} is not an axis of shape {shape}; it must be from {-n} to {n - 1}")
+    return d % n

@@ -1,0 +1,59 @@
+"""Reading elements by position: x[...], with slices, integers, None, Ellipsis, and boolean or integer arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorgrad.node import ArrayNode, operand, record
+
+if TYPE_CHECKING:
+    from tensorgrad.tensor import Tensor
+
+
+def getitem(x: Any, where: Any) -> Tensor:
+    """x[where]. An element that is read several times receives the sum of what comes back.
+
+    Raises IndexError naming the index and the shape.
+    """
+    x = operand(x, "index")
+    a = x._data
+    key = _key(where)
+    try:
+        out = a[key]
+    except (IndexError, ValueError) as error:
+        raise IndexError(f"index: {error}; the tensor has shape {a.shape}") from None
+    repeats = _may_repeat(key)
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        sent = np.zeros(a.shape, dtype=g.dtype)
+        if repeats:
+            np.add.at(sent, key, g)
+        else:
+            sent[key] = g
+        return sent
+
+    return record("index", out, (x, rule))
+
+
+def _key(where: Any) -> Any:
+    """`where` as NumPy takes it: Tensors as their arrays, lists as arrays. Arrays are copied, so that a caller who
+    changes one later does not change where the gradient goes."""
+    if isinstance(where, tuple):
+        return tuple(_key(part) for part in where)
+    if isinstance(where, (ArrayNode, list, np.ndarray)):
+        array = np.array(where.data if isinstance(where, ArrayNode) else where)
+        if array.size == 0 and isinstance(where, list):
+            array = array.astype(np.intp)  # NumPy makes an empty list float
+        if array.dtype.kind not in "biu":
+            raise IndexError(f"index: positions are whole numbers or booleans, got {array.dtype}")
+        return array
+    return where
+
+
+def _may_repeat(key: Any) -> bool:
+    """Whether an element may be read twice: only integer arrays can name one twice."""
+    return any(
+        isinstance(part, np.ndarray) and part.dtype.kind in "iu" for part in (key if isinstance(key, tuple) else (key,))
+    )

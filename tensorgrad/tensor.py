@@ -1,0 +1,304 @@
+"""`Tensor`: one NumPy array a node, under torch's names."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from micrograd.backprop import Node, chain_rule, deliver
+from tensorgrad import lift
+from tensorgrad.dtypes import as_dtype
+from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.grad_mode import is_grad_enabled
+from tensorgrad.node import ArrayNode, as_array, describe, new
+from tensorgrad.ops import elementwise, index, linalg, reduce
+from tensorgrad.ops import shape as shaping
+
+
+class Tensor(ArrayNode):
+    """An array, the operation that made it, and the gradient of a root with respect to it.
+
+    data           copied from an array, a nested list or a number; an array keeps its dtype, lists and Python
+                   numbers become float32 unless `dtype` says otherwise
+    requires_grad  whether gradients flow to it; results inherit it from their operands
+
+    Raises TypeError for what is no number, and for an integer tensor that requires a gradient (DtypeError); ValueError
+    for ragged lists.
+    """
+
+    __slots__ = ()
+    __array_ufunc__ = None  # so that `ndarray * tensor` asks the tensor
+
+    def __init__(
+        self,
+        data: Any,
+        requires_grad: bool = False,
+        _prev: tuple[Tensor, ...] = (),
+        _op: str = "",
+        label: str = "",
+        *,
+        dtype: Any = None,
+    ) -> None:
+        self._data = as_array(data, None if dtype is None else as_dtype(dtype), copy=True)
+        self._grad = None
+        self._prev = tuple(_prev)
+        self._op = _op
+        self._rules = None if self._prev else ()
+        self._requires_grad = False
+        self.requires_grad = requires_grad or any(parent.requires_grad for parent in self._prev)
+        if label:
+            self.label = label
+
+    # -- backpropagation -------------------------------------------------------------------------------------------
+
+    def backward(self, gradient: Any = None) -> None:
+        """Add the gradient of this tensor to the `grad` of every leaf it depends on, and set it on the others.
+
+        gradient  the seed, of this tensor's shape; may be left out for a tensor of one element, where it is 1
+
+        Raises RuntimeError for a tensor that requires no gradient, or of several elements without `gradient`;
+        ShapeError for a gradient of another shape.
+        """
+        deliver(chain_rule(self, self._seed(gradient)))
+
+    def _seed(self, gradient: Any = None) -> np.ndarray:
+        """The gradient that a backward pass from here starts with; raises as `backward` does."""
+        if not self._requires_grad:
+            raise RuntimeError(
+                f"backward: {describe(self)} requires no gradient: make a leaf with requires_grad=True, and look for "
+                "detach() and no_grad() on the way"
+            )
+        data = self._data
+        if gradient is None:
+            if data.size != 1:
+                raise RuntimeError(
+                    f"backward: {describe(self)} is not a scalar, so its gradient is not clear: reduce it "
+                    "(.sum(), .mean()) or pass gradient= of the same shape"
+                )
+            return np.ones_like(data)
+        seed = np.array(as_array(gradient, data.dtype), dtype=data.dtype)
+        if seed.shape != data.shape:
+            raise ShapeError(f"backward: a gradient of shape {seed.shape} for {describe(self)}: they must be equal")
+        return seed
+
+    def _vjp(self) -> list[tuple[Node, np.ndarray]]:
+        if self._rules is None:
+            warnings.warn(
+                f"the operation {self._op!r} has operands but no rule, so no gradient flows through it: assign a "
+                "function to its _backward",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return []
+        return super()._vjp()
+
+    def detach(self) -> Tensor:
+        """The same data, outside the graph: a constant. The array is shared, not copied."""
+        return new(lift.constant(self._data) if self._data.dtype == object else self._data)
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
+        return self._data.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._data.ndim
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of data and gradient."""
+        return self._data.dtype
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was made by hand and not by a recorded operation."""
+        return not self._prev
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._data.size
+
+    def item(self) -> float | int | bool:
+        """The one element, as a Python number. Raises ValueError where there is not exactly one."""
+        if self._data.size != 1:
+            raise ValueError(f"item: {describe(self)} has {self._data.size} elements, not one; use .tolist()")
+        return lift.numbers(self._data).item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers; of a 0-d tensor, the number."""
+        return lift.numbers(self._data).tolist()
+
+    def numpy(self) -> np.ndarray:
+        """The array itself, shared. Raises RuntimeError where that would leave the graph without a word."""
+        if self._requires_grad:
+            raise RuntimeError(
+                f"numpy: {describe(self)} requires a gradient, which NumPy does not track: use .detach().numpy()"
+            )
+        return self._data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        plain = lift.numbers(self._data)
+        body = np.array2string(plain, separator=", ", prefix="Tensor(")
+        extra = f", op={self._op!r}" if self._op else ", requires_grad=True" if self._requires_grad else ""
+        return f"Tensor({body}, dtype={self._data.dtype}{extra})"
+
+    def __len__(self) -> int:
+        if not self._data.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._data)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._data.ndim:
+            raise TypeError("iteration over a 0-d tensor: use .item() for its number")
+        return (self[i] for i in range(len(self._data)))
+
+    def __bool__(self) -> bool:
+        return bool(self._one_number("bool"))
+
+    def __float__(self) -> float:
+        return float(self._one_number("float"))
+
+    def __int__(self) -> int:
+        return int(self._one_number("int"))
+
+    def __index__(self) -> int:
+        if self._data.dtype.kind not in "iu":
+            raise TypeError(f"only integer tensors of one element are positions, this one is {self._data.dtype}")
+        return int(self._one_number("index"))
+
+    def _one_number(self, op: str) -> Any:
+        if self._data.size != 1:
+            raise ValueError(
+                f"{op}() of {describe(self)}: it has {self._data.size} elements, so the answer is not clear; "
+                "reduce it first, e.g. bool((a == 0).data.all())"
+            )
+        return self.item()
+
+    # -- equality: between tensors identity, so that they can be in sets -------------------------------------------
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, Node):
+            if other is not self:
+                warnings.warn(
+                    "== between two Tensors asks whether they are the same object: use eq for a comparison of each "
+                    "element, equal for one answer",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            return self is other
+        if _is_number_or_array(other):
+            return elementwise.eq(self, other)
+        return NotImplemented
+
+    def __ne__(self, other: Any) -> Any:
+        same = self.__eq__(other)
+        return same if same is NotImplemented else elementwise.ne(self, other) if isinstance(same, Tensor) else not same
+
+    # -- operators -------------------------------------------------------------------------------------------------
+
+    __add__ = add = elementwise.add
+    __sub__ = sub = elementwise.sub
+    __mul__ = mul = elementwise.mul
+    __truediv__ = div = elementwise.div
+    __pow__ = pow = elementwise.pow
+    __neg__ = neg = elementwise.neg
+    __abs__ = abs = elementwise.abs
+    __matmul__ = matmul = linalg.matmul
+    __getitem__ = index.getitem
+    __lt__ = lt = elementwise.lt
+    __le__ = le = elementwise.le
+    __gt__ = gt = elementwise.gt
+    __ge__ = ge = elementwise.ge
+
+    def __radd__(self, other: Any) -> Tensor:
+        return elementwise.add(other, self)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return elementwise.sub(other, self)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return elementwise.mul(other, self)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return elementwise.div(other, self)
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return elementwise.pow(other, self)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return linalg.matmul(other, self)
+
+    def __iadd__(self, other: Any) -> Tensor:
+        return self._update("+=", np.add, elementwise.add, other)
+
+    def __isub__(self, other: Any) -> Tensor:
+        return self._update("-=", np.subtract, elementwise.sub, other)
+
+    def __imul__(self, other: Any) -> Tensor:
+        return self._update("*=", np.multiply, elementwise.mul, other)
+
+    def __itruediv__(self, other: Any) -> Tensor:
+        return self._update("/=", np.divide, elementwise.div, other)
+
+    def _update(self, op: str, ufunc: np.ufunc, function: Callable[[Any, Any], Tensor], other: Any) -> Tensor:
+        """`self op other`: in place on constants and under no_grad; a new node where the operation is recorded.
+
+        A leaf that requires a gradient is refused outside no_grad: the name would silently come to stand for a
+        result, and the next step would no longer reach the leaf.
+        """
+        tracked = self._requires_grad or (isinstance(other, ArrayNode) and other._requires_grad)
+        if is_grad_enabled() and tracked:
+            if self._requires_grad and not self._prev:
+                raise RuntimeError(
+                    f"{op} on {describe(self)}, a leaf that requires a gradient: put it inside `with no_grad():`"
+                )
+            return function(self, other)
+        value = function(self, other)._data
+        if value.shape != self._data.shape:
+            raise ShapeError(f"{op}: a result of shape {value.shape} does not fit into {describe(self)}")
+        if not np.can_cast(value.dtype, self._data.dtype, casting="same_kind"):
+            raise DtypeError(f"{op}: a result of {value.dtype} does not fit into {describe(self)}")
+        self._data[...] = value
+        return self
+
+    # -- functions, also found as tensorgrad.exp and so on ---------------------------------------------------------
+
+    exp = elementwise.exp
+    log = elementwise.log
+    sqrt = elementwise.sqrt
+    sin = elementwise.sin
+    cos = elementwise.cos
+    tanh = elementwise.tanh
+    sigmoid = elementwise.sigmoid
+    relu = elementwise.relu
+    eq = elementwise.eq
+    ne = elementwise.ne
+    equal = elementwise.equal
+
+    sum = reduce.sum
+    mean = reduce.mean
+    max = reduce.max
+
+    reshape = shaping.reshape
+    transpose = shaping.transpose
+    permute = shaping.permute
+    T = property(shaping.T)
+
+
+def _is_number_or_array(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, complex, np.ndarray, np.generic, list, tuple))
+
+
+ArrayNode._result_class = Tensor
