@@ -117,6 +117,7 @@ class Node:
 
     label: str = ""
     requires_grad: bool = True
+    _local: tuple[float, ...] | None = None  # d(node)/d(parent) for each of _prev, where these are plain numbers
     _zero: Any = None
     _closure: Callable[[], None] | None = None  # a rule of the user's, see `_backward`
 
@@ -127,6 +128,10 @@ class Node:
 
     def _vjp(self) -> list[tuple[Node, Any]]:
         """[(parent, contribution)] by the engine's own rule, in the order of `_prev`, constants left out."""
+        raise NotImplementedError
+
+    def _seed(self, gradient: Any = None) -> Any:
+        """The gradient that a pass from this root starts with; raises where `backward(gradient)` would."""
         raise NotImplementedError
 
     def _zeros(self) -> Any:

@@ -48,7 +48,7 @@ class Value(Node):
         self.grad = _NOT_REACHED
         self._prev = _children if type(_children) is tuple else tuple(_children)
         self._op = _op
-        self._local = local  # d(self)/d(parent) for each of _prev, or None where the rule is the user's
+        self._local = local
         if label:
             self.label = label
 
@@ -154,7 +154,10 @@ class Value(Node):
 
     def backward(self) -> None:
         """Add d(self)/d(leaf) to the `grad` of every leaf that this node depends on, and set it on the others."""
-        deliver(chain_rule(self, 1.0))
+        deliver(chain_rule(self, self._seed()))
+
+    def _seed(self, gradient: Number | None = None) -> float:
+        return 1.0 if gradient is None else _to_float(gradient)
 
     def _vjp(self) -> list[tuple[Node, float]]:
         if self._local is None and self._prev:

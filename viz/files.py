@@ -1,0 +1,40 @@
+"""Writing files whole: a failed write leaves the old file, or none, never half of one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from viz.errors import UserError
+
+
+def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
+    """Write `content` to a temporary file beside `path` and rename it into place; make missing folders.
+
+    Raises UserError where the folder cannot be made or written to, or `path` is a folder.
+    """
+    path = Path(path)
+    data = content.encode() if isinstance(content, str) else content
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: it is a folder; name a file in it")
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,154 @@
+"""A graph as plain records: what every picture, page and table is drawn from. Reads only the engines' contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from micrograd.backprop import Node, reached, topological_order
+from viz.names import caller_namespace, find_names, name_all
+from viz.words import formula
+
+Quantity = float | np.ndarray
+"""A number for a scalar node, an array (a copy) for a tensor node."""
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """One node as it was when the picture was taken.
+
+    key            "n0", "n1", ...: its place in the topological order, the same in every run of the same program
+    name           what to call it: its label, the caller's variable, a constant's number, or a free letter
+    op             the operation that made it, "" for a leaf
+    formula        the operation on its parents' names, e.g. "a*b"; "" for a leaf
+    parents        the keys of its operands, in order, repeats kept
+    data           its value
+    grad           its gradient, None where no contribution has arrived
+    requires_grad  False for a constant, which takes none
+    sent           what it sends to each of `parents` for its present gradient; None where nothing goes
+    """
+
+    key: str
+    name: str
+    op: str
+    formula: str
+    parents: tuple[str, ...]
+    data: Quantity
+    grad: Quantity | None
+    requires_grad: bool
+    sent: tuple[Quantity | None, ...]
+
+    @property
+    def is_leaf(self) -> bool:
+        return not self.parents
+
+    @property
+    def title(self) -> str:
+        """Name and formula: "d = a*b", or the name alone for a leaf."""
+        return f"{self.name} = {self.formula}" if self.formula else self.name
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One use of a node: `parent` is the operand number `slot` of `child`. x*x has two edges."""
+
+    parent: str
+    child: str
+    slot: int
+    contribution: Quantity | None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Every node that a root depends on, parents before children; the root is last."""
+
+    nodes: tuple[NodeRecord, ...]
+
+    @property
+    def root(self) -> NodeRecord:
+        return self.nodes[-1]
+
+    @property
+    def edges(self) -> list[Edge]:
+        return [
+            Edge(parent, node.key, slot, sent)
+            for node in self.nodes
+            for slot, (parent, sent) in enumerate(zip(node.parents, node.sent, strict=True))
+        ]
+
+    def __getitem__(self, key: str) -> NodeRecord:
+        return self.nodes[int(key[1:])]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+def snapshot(root: Node, names: Mapping[str, Any] | None = None, *, contributions: bool = True) -> Graph:
+    """The graph below `root` as it stands now, gradients included if a backward pass has been run.
+
+    names          a namespace to look node names up in; by default the caller's variables
+    contributions  whether to ask each node what it sends (runs the rules, changes no gradient)
+
+    Raises TypeError if `root` is no node.
+    """
+    check_node(root)
+    order = topological_order(root)
+    return describe(order, caller_namespace() if names is None else names, contributions=contributions)
+
+
+def describe(order: list[Node], names: Mapping[str, Any], *, contributions: bool) -> Graph:
+    """Records for nodes in topological order."""
+    called = name_all(order, find_names(names))
+    index = {node: i for i, node in enumerate(order)}
+    records = []
+    for i, node in enumerate(order):
+        places = [index[parent] for parent in node._prev]
+        sent = sent_by_slot(node) if contributions and reached(node) else [None] * len(places)
+        records.append(
+            NodeRecord(
+                key=f"n{i}",
+                name=called[i],
+                op=node._op,
+                formula=formula(node._op, [called[p] for p in places]) if places else "",
+                parents=tuple(f"n{p}" for p in places),
+                data=keep(node.data),
+                grad=keep(node.grad) if reached(node) else None,
+                requires_grad=node.requires_grad,
+                sent=tuple(sent),
+            )
+        )
+    return Graph(tuple(records))
+
+
+def sent_by_slot(node: Node) -> list[Quantity | None]:
+    """What `node` sends to each of its operands, in order; None for a constant.
+
+    A rule that is the user's answers once for each different parent: for its first place among the operands.
+    """
+    sent: list[Quantity | None] = [None] * len(node._prev)
+    for slot, contribution in zip(slots(node), node._contributions(), strict=False):
+        sent[slot] = keep(contribution[1])
+    return sent
+
+
+def slots(node: Node) -> list[int]:
+    """Which operand each of node._contributions() is for."""
+    if node._closure is None:
+        return [i for i, parent in enumerate(node._prev) if parent.requires_grad]
+    first = {parent: i for i, parent in reversed(list(enumerate(node._prev)))}
+    return [i for parent, i in sorted(first.items(), key=lambda pair: pair[1]) if parent.requires_grad]
+
+
+def keep(quantity: Any) -> Quantity:
+    """A copy that later changes in place cannot reach."""
+    return quantity.copy() if isinstance(quantity, np.ndarray) else float(quantity)
+
+
+def check_node(root: Any) -> None:
+    """Raise TypeError unless `root` is a node of one of the engines."""
+    if not isinstance(root, Node):
+        hint = f"; did you mean one of its {len(root)} elements?" if isinstance(root, (list, tuple)) else ""
+        raise TypeError(f"expected a Value or a Tensor, got {type(root).__name__}{hint}")

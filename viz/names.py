@@ -1,0 +1,83 @@
+"""What to call the nodes of a graph: the caller's names for them, found by identity in a namespace."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import count
+from string import ascii_lowercase
+from typing import Any
+
+from micrograd.backprop import Node
+
+_MOST_LETTERS = 20
+_DEEPEST = 6
+_MOST_LOOKED_AT = 200_000
+
+
+def caller_namespace() -> dict[str, Any]:
+    """The variables of the nearest calling function outside this package, over those of its module."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame = frame.f_back
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
+    """The shortest name for each node that the namespace leads to.
+
+    Looks into lists, tuples and dictionaries, and into objects that have `parameters()` (networks), so that
+    parameters have names such as `net.layers[0].neurons[1].w[2]`. Names that start with _ do not count.
+    """
+    names: dict[Node, str] = {}
+    seen: set[int] = set()
+    queue = deque((name, thing, 0) for name, thing in namespace.items() if not name.startswith("_"))
+    while queue and len(seen) < _MOST_LOOKED_AT:
+        name, thing, depth = queue.popleft()
+        if isinstance(thing, Node):
+            names.setdefault(thing, name)
+        elif depth < _DEEPEST and id(thing) not in seen:
+            seen.add(id(thing))
+            queue.extend((inner_name, inner, depth + 1) for inner_name, inner in _inside(name, thing))
+    return names
+
+
+def _inside(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(thing, (list, tuple)):
+        return ((f"{name}[{i}]", x) for i, x in enumerate(thing))
+    if isinstance(thing, dict):
+        return ((f"{name}[{key!r}]", x) for key, x in list(thing.items()))
+    if callable(getattr(thing, "parameters", None)) and not isinstance(thing, type):
+        fields = getattr(thing, "__dict__", {})
+        return ((f"{name}.{key}", x) for key, x in list(fields.items()) if not key.startswith("_"))
+    return iter(())
+
+
+def name_all(order: list[Node], given: Mapping[Node, str]) -> list[str]:
+    """A name for every node: its label, else the given one, else of a constant its number, else a free letter.
+
+    In a graph with more than a few nameless nodes these are called by their place in the order: n12.
+    """
+    names = [node.label or given.get(node, "") or _as_number(node) for node in order]
+    nameless = [i for i, name in enumerate(names) if not name]
+    if len(nameless) <= _MOST_LETTERS:
+        free = (letter for letter in _letters() if letter not in set(names))
+        for i in nameless:
+            names[i] = "L" if order[i] is order[-1] and "L" not in names else next(free)
+    else:
+        for i in nameless:
+            names[i] = f"n{i}"
+    return names
+
+
+def _letters() -> Iterator[str]:
+    yield from ascii_lowercase
+    yield from (f"{letter}{i}" for i in count(1) for letter in ascii_lowercase)
+
+
+def _as_number(node: Node) -> str:
+    """The number of a nameless scalar leaf, which stands in the user's code as that number."""
+    if node._prev or getattr(node.data, "shape", ()) != ():
+        return ""
+    return f"{float(node.data):g}"

@@ -1,0 +1,154 @@
+"""One backward pass as a list of steps: what the stepper steps through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from micrograd.backprop import Node, add, chain_rule, overwrite, reached, topological_order
+from viz.graph import Graph, NodeRecord, Quantity, check_node, describe, keep, sent_by_slot, slots
+from viz.names import caller_namespace
+from viz.words import contribution as rule_text
+from viz.words import local_derivative
+
+Combine = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One contribution on its way.
+
+    sender        the key of the node that sends, None for the seed
+    receiver      the key of the node whose gradient it goes to
+    slot          which operand of the sender the receiver is
+    contribution  what is sent
+    before        the receiver's gradient before it, None if nothing had arrived yet
+    after         the receiver's gradient after it
+    upstream      the sender's gradient
+    local         d(sender)/d(receiver) for each element, for operations on each element without broadcasting
+    local_text    the same in words, e.g. "b"; None where the rule is no product
+    rule          the contribution in words, e.g. "b * d.grad"
+    """
+
+    sender: str | None
+    receiver: str
+    slot: int
+    contribution: Quantity
+    before: Quantity | None
+    after: Quantity
+    upstream: Quantity | None
+    local: Quantity | None
+    local_text: str | None
+    rule: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A whole backward pass: the graph as it was before it, and every step. `operator` is "+=", "=", or a name."""
+
+    graph: Graph
+    steps: tuple[Step, ...]
+    operator: str
+
+    @property
+    def grads(self) -> dict[str, Quantity]:
+        """The gradient that each node holds at the end, by key; nodes that nothing reached are left out."""
+        return {step.receiver: step.after for step in self.steps}
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+def trace(
+    root: Node,
+    combine: Combine = add,
+    *,
+    gradient: Any = None,
+    names: Mapping[str, Any] | None = None,
+) -> Trace:
+    """Run one backward pass from `root`, from empty gradients, and record it. All gradients are put back after it.
+
+    combine   what happens where a contribution arrives: `micrograd.backprop.add` (+=) or `overwrite` (=, the bug)
+    gradient  the seed, for a tensor of several elements
+    names     a namespace to look node names up in; by default the caller's variables
+
+    Raises what `root.backward(gradient)` would.
+    """
+    check_node(root)
+    seed = root._seed(gradient)
+    order = topological_order(root)
+    kept = [node.grad for node in order]
+    try:
+        for node in order:
+            node.grad = node._zero
+        graph = describe(order, caller_namespace() if names is None else names, contributions=False)
+        steps = tuple(_walk(root, seed, combine, order, graph))
+    finally:
+        for node, grad in zip(order, kept, strict=True):
+            node.grad = grad
+    operator = {add: "+=", overwrite: "="}.get(combine) or getattr(combine, "__name__", "combine")
+    return Trace(graph, steps, operator)
+
+
+def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Graph) -> Any:
+    """The pass itself: the same loop as `backprop.deliver`, with a record of what it does."""
+    record = dict(zip(order, graph.nodes, strict=True))
+    sending: Node | None = None
+    places: list[int] = []
+    for sender, receiver, sent in chain_rule(root, seed):
+        before = keep(receiver.grad) if reached(receiver) else None
+        receiver.grad = combine(receiver.grad, sent)
+        if sender is not sending:
+            sending, places = sender, slots(sender)
+        slot = places.pop(0) if sender is not None else 0
+        yield _step(sender, slot, record, receiver, sent, before, graph)
+
+
+def _step(
+    sender: Node | None,
+    slot: int,
+    record: dict[Node, NodeRecord],
+    receiver: Node,
+    sent: Any,
+    before: Quantity | None,
+    graph: Graph,
+) -> Step:
+    to = record[receiver]
+    if sender is None:
+        return Step(None, to.key, 0, keep(sent), before, keep(receiver.grad), None, None, None, "the seed")
+    by = record[sender]
+    operands = [graph[key].name for key in by.parents]
+    theirs = sender._closure is not None
+    local_text = None if theirs else local_derivative(by.op, slot, operands, by.name)
+    rule = None if theirs else rule_text(by.op, slot, operands, by.name)
+    if rule and local_text and np.shape(sent) != np.shape(sender.grad):
+        rule = f"unbroadcast({rule}, {to.name}.shape)"
+    return Step(
+        sender=by.key,
+        receiver=to.key,
+        slot=slot,
+        contribution=keep(sent),
+        before=before,
+        after=keep(receiver.grad),
+        upstream=keep(sender.grad),
+        local=_local(sender, slot) if local_text else None,
+        local_text=local_text,
+        rule=rule or ("the rule assigned to _backward" if theirs else f"the rule of {by.op}"),
+    )
+
+
+def _local(node: Node, slot: int) -> Quantity | None:
+    """d(node)/d(operand) for each element: stored with a scalar; of a tensor, what it sends for a gradient of 1."""
+    if node._local is not None:
+        return node._local[slot]
+    if node._prev[slot].data.shape != node.data.shape:
+        return None
+    kept = node.grad
+    try:
+        node.grad = np.ones_like(node.data)
+        return sent_by_slot(node)[slot]
+    finally:
+        node.grad = kept

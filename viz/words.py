@@ -1,0 +1,81 @@
+"""Derivative rules in words: what a node sends to each of its operands, as a person would write it in Python.
+
+In the texts {a} and {b} are the first and second operand, {out} the result and {g} the result's gradient. A test
+evaluates every one of them and compares it with what the engine sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+LOCAL: dict[str, tuple[str, ...]] = {
+    # operation: the local derivative for each operand; the contribution is that times {g}
+    "+": ("1", "1"),
+    "-": ("1", "-1"),
+    "*": ("{b}", "{a}"),
+    "/": ("1/{b}", "-{a}/{b}**2"),
+    "**": ("{b} * {a}**({b} - 1)", "{a}**{b} * log({a})"),
+    "neg": ("-1",),
+    "abs": ("sign({a})",),
+    "exp": ("{out}",),
+    "log": ("1/{a}",),
+    "sqrt": ("1/(2*{out})",),
+    "sin": ("cos({a})",),
+    "cos": ("-sin({a})",),
+    "tanh": ("(1 - {out}**2)",),
+    "sigmoid": ("{out} * (1 - {out})",),
+    "relu": ("({a} > 0)",),
+}
+
+WHOLE: dict[str, tuple[str, ...]] = {
+    # operation: the contribution for each operand
+    "@": ("{g} @ {b}.T", "{a}.T @ {g}"),
+    "sum": ("broadcast_to({g}, {a}.shape)",),
+    "mean": ("broadcast_to({g}, {a}.shape) * {out}.size / {a}.size",),
+    "max": ("{g} where {a} is the largest",),
+    "reshape": ("{g}.reshape({a}.shape)",),
+    "transpose": ("{g} with the axes exchanged back",),
+    "permute": ("{g} with the axes in their old order",),
+    "T": ("{g}.T",),
+    "index": ("{g} added up at the positions that were read",),
+}
+
+_INFIX = {"+", "-", "*", "/", "**", "@"}
+
+
+def local_derivative(op: str, slot: int, operands: Sequence[str], out: str) -> str | None:
+    """d(out)/d(operands[slot]) as text, for operations on each element; None for others and for unknown ones."""
+    if op.startswith("**") and op != "**":
+        n = op[2:]
+        return f"{n} * {operands[0]}**({n} - 1)"
+    texts = LOCAL.get(op.lower())
+    return None if texts is None or slot >= len(texts) else _fill(texts[slot], operands, out)
+
+
+def contribution(op: str, slot: int, operands: Sequence[str], out: str) -> str | None:
+    """What `out` sends to `operands[slot]`, as text; None for an operation that is not in the tables."""
+    texts = WHOLE.get(op)
+    if texts is not None:
+        return _fill(texts[slot], operands, out) if slot < len(texts) else None
+    local = local_derivative(op, slot, operands, out)
+    if local is None:
+        return None
+    g = f"{out}.grad"
+    return {"1": g, "-1": f"-{g}"}.get(local, f"{local} * {g}")
+
+
+def formula(op: str, operands: Sequence[str]) -> str:
+    """The operation on its operands as text, e.g. `a*b`, `a**2`, `relu(e)`."""
+    if op in _INFIX and len(operands) == 2:
+        space = " " if op in "+-@" else ""
+        return f"{operands[0]}{space}{op}{space}{operands[1]}"
+    if op.startswith("**"):
+        return f"{operands[0]}{op}"
+    if op == "neg":
+        return f"-{operands[0]}"
+    return f"{op.lower() if op == 'ReLU' else op}({', '.join(operands)})"
+
+
+def _fill(text: str, operands: Sequence[str], out: str) -> str:
+    names = {"a": operands[0], "b": operands[1] if len(operands) > 1 else "", "out": out, "g": f"{out}.grad"}
+    return text.format(**names)
