@@ -54,7 +54,7 @@ def topological_order(root: Node) -> list[Node]:
     return order
 
 
-_open_passes: list[list[Node]] = []
+_open_passes: dict[int, list[Node]] = {}  # by id; adding and deleting a key is safe between threads
 
 
 def chain_rule(root: Node, seed: Any) -> Iterator[Contribution]:
@@ -70,7 +70,7 @@ def chain_rule(root: Node, seed: Any) -> Iterator[Contribution]:
     order = topological_order(root)
     if _open_passes:
         _refuse_overlap(order)
-    _open_passes.append(order)
+    _open_passes[id(order)] = order
     try:
         for node in order:
             if node._prev:
@@ -80,13 +80,12 @@ def chain_rule(root: Node, seed: Any) -> Iterator[Contribution]:
             for parent, sent in node._contributions():
                 yield node, parent, sent
     finally:
-        # by identity: comparing two lists of a million nodes costs more than the pass
-        _open_passes[:] = [other for other in _open_passes if other is not order]
+        del _open_passes[id(order)]
 
 
 def _refuse_overlap(order: list[Node]) -> None:
     ours = {node for node in order if node._prev}
-    for other in _open_passes:
+    for other in list(_open_passes.values()):
         if not ours.isdisjoint(other):
             raise RuntimeError(
                 "a backward pass over some of these nodes is still open: run it to its end, or close() the "
