@@ -1,0 +1,37 @@
+# Two targets that set everything up themselves: their own .venv, no root, no system packages.
+#   make demo   the main job: a picture, a stepper page and a comparison of both engines, in plusequals-demo/
+#   make test   the tests
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+DEMO ?= plusequals-demo
+PYTEST_ARGS ?=
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.demo-ready
+	$(BIN)/plusequals demo $(DEMO)
+
+test: $(VENV)/.test-ready
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.test-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(VENV)/.test-ready
+	$(BIN)/python tests/benchmarks/scalar.py
+
+$(VENV)/.demo-ready: pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'plusequals needs Python 3.11 or newer: make PYTHON=python3.11 ...')"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable ".[dot]"
+	touch $@
+
+$(VENV)/.test-ready: $(VENV)/.demo-ready
+	$(BIN)/python -m pip install --quiet --editable ".[dot,test]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(DEMO)
