@@ -1,0 +1,87 @@
+"""What the tests share: the flag that rewrites golden files, and gates for what a machine may lack.
+
+A missing torch or browser skips a test and says so; where the environment variable CI is set it fails it instead,
+so that a test never stops running without anybody noticing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+_BROWSER_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files with what the code gives")
+
+
+def missing(what: str) -> None:
+    """Skip the running test because this machine lacks `what`; fail it where CI is set, which must lack nothing."""
+    if os.environ.get("CI"):
+        pytest.fail(f"CI is set, and {what}", pytrace=False)
+    pytest.skip(what)
+
+
+def require_torch() -> ModuleType:
+    """torch, or a skip that says that it is not installed."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        missing("torch is not installed")
+        raise
+
+
+@pytest.fixture
+def torch() -> ModuleType:
+    """torch, or a skip that says that it is not installed."""
+    return require_torch()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, driven by playwright, or a skip that says which of the two is missing. Use `browser.new_page()`."""
+    try:
+        playwright = importlib.import_module("playwright.sync_api")
+    except ImportError:
+        missing("playwright is not installed")
+    program = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if program is None:
+        missing(f"there is no Chromium on PATH (looked for {', '.join(_BROWSERS)})")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=program, args=list(_BROWSER_ARGUMENTS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(name, text)` compares text with tests/golden/name; with --update-golden it writes the file instead."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"no golden file {path.name}: run pytest --update-golden and look at what it wrote"
+        assert text == path.read_text(encoding="utf-8")
+
+    return check
