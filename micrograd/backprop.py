@@ -17,7 +17,7 @@ one; whoever iterates over it performs the `+=`. So stepping through a pass is `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 Contribution = tuple["Node | None", "Node", Any]
@@ -72,9 +72,10 @@ def chain_rule(root: Node, seed: Any) -> Iterator[Contribution]:
         _refuse_overlap(order)
     _open_passes[id(order)] = order
     try:
+        empty = root._zero
         for node in order:
             if node._prev:
-                node.grad = node._zero
+                node.grad = empty
         yield None, root, seed
         for node in reversed(order):
             for parent, sent in node._contributions():
@@ -125,7 +126,7 @@ class Node:
     _prev: tuple[Node, ...]
     _op: str
 
-    def _vjp(self) -> list[tuple[Node, Any]]:
+    def _vjp(self) -> Sequence[tuple[Node, Any]]:
         """[(parent, contribution)] by the engine's own rule, in the order of `_prev`, constants left out."""
         raise NotImplementedError
 
@@ -141,7 +142,7 @@ class Node:
         """`sent`, checked and brought into the form of `parent`'s gradient."""
         raise NotImplementedError
 
-    def _contributions(self) -> list[tuple[Node, Any]]:
+    def _contributions(self) -> Sequence[tuple[Node, Any]]:
         """[(parent, contribution)] for this node's present gradient."""
         return self._vjp() if self._closure is None else _measure(self)
 
