@@ -129,17 +129,20 @@ def sent_by_slot(node: Node) -> list[Quantity | None]:
     A rule that is the user's answers once for each different parent: for its first place among the operands.
     """
     sent: list[Quantity | None] = [None] * len(node._prev)
-    for slot, contribution in zip(slots(node), node._contributions(), strict=False):
-        sent[slot] = keep(contribution[1])
+    slot = -1
+    for parent, contribution in node._contributions():
+        slot = next_slot(node, parent, slot)
+        sent[slot] = keep(contribution)
     return sent
 
 
-def slots(node: Node) -> list[int]:
-    """Which operand each of node._contributions() is for."""
-    if node._closure is None:
-        return [i for i, parent in enumerate(node._prev) if parent.requires_grad]
-    first = {parent: i for i, parent in reversed(list(enumerate(node._prev)))}
-    return [i for parent, i in sorted(first.items(), key=lambda pair: pair[1]) if parent.requires_grad]
+def next_slot(node: Node, parent: Node, after: int) -> int:
+    """Which operand of `node` a contribution to `parent` is for: contributions come in the operands' order, so the
+    first place after the last one where `parent` stands."""
+    slot = after + 1
+    while node._prev[slot] is not parent:
+        slot += 1
+    return slot
 
 
 def keep(quantity: Any) -> Quantity:

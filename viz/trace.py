@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import Node, add, chain_rule, overwrite, reached, topological_order
-from viz.graph import Graph, NodeRecord, Quantity, check_node, describe, keep, sent_by_slot, slots
+from viz.graph import Graph, NodeRecord, Quantity, check_node, describe, keep, next_slot, sent_by_slot
 from viz.names import caller_namespace
 from viz.words import contribution as rule_text
 from viz.words import local_derivative
@@ -97,13 +97,13 @@ def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Gra
     """The pass itself: the same loop as `backprop.deliver`, with a record of what it does."""
     record = dict(zip(order, graph.nodes, strict=True))
     sending: Node | None = None
-    places: list[int] = []
+    slot = -1
     for sender, receiver, sent in chain_rule(root, seed):
         before = keep(receiver.grad) if reached(receiver) else None
         receiver.grad = combine(receiver.grad, sent)
-        if sender is not sending:
-            sending, places = sender, slots(sender)
-        slot = places.pop(0) if sender is not None else 0
+        if sender is not None:
+            slot = next_slot(sender, receiver, slot if sender is sending else -1)
+        sending = sender
         yield _step(sender, slot, record, receiver, sent, before, graph)
 
 
