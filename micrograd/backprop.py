@@ -78,8 +78,9 @@ def chain_rule(root: Node, seed: Any) -> Iterator[Contribution]:
                 node.grad = empty
         yield None, root, seed
         for node in reversed(order):
-            for parent, sent in node._contributions():
-                yield node, parent, sent
+            if node.grad is not empty:  # a node that nothing reached, below an operation without a rule, sends nothing
+                for parent, sent in node._contributions():
+                    yield node, parent, sent
     finally:
         del _open_passes[id(order)]
 

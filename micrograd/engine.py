@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from numbers import Complex, Real
 from typing import Any, SupportsFloat
 
@@ -49,6 +50,8 @@ class Value(Node):
         self._prev = _children if type(_children) is tuple else tuple(_children)
         self._op = _op
         self._local = local
+        if local is None and self._prev:
+            _check_operands(self._prev)
         if label:
             self.label = label
 
@@ -193,10 +196,9 @@ class Value(Node):
 
 def _to_float(x: Any) -> float:
     """`x` as a float, if it is one number and nothing else."""
-    if isinstance(x, Complex) and not isinstance(x, Real):
-        pass
-    elif hasattr(type(x), "__float__") and not hasattr(type(x), "__len__"):  # an array has a length
-        return float(x)
+    if hasattr(type(x), "__float__") and not hasattr(type(x), "__len__") and _is_real(x):  # an array has a length
+        with suppress(TypeError, ValueError):  # a date of NumPy's has a __float__ that refuses
+            return float(x)
     raise TypeError(f"a Value is one number and takes one number, got {_describe(x)}")
 
 
@@ -208,9 +210,23 @@ def _describe(x: Any) -> str:
         return f"a {type(x).__name__}: the two engines do not mix, use .item() for its number"
     if isinstance(x, str):
         return f"the string {x!r}: write float({x!r}) if it holds a number"
+    if x is None:
+        return "None: does a function on the way end without a return?"
+    if not _is_real(x):
+        return f"the complex number {x}: make one Value of its .real and one of its .imag"
     if hasattr(type(x), "__len__"):
-        return f"a {type(x).__name__}: make one Value an element, or use tensorgrad.Tensor for arrays"
-    return repr(x) if x is None else f"a {type(x).__name__}: {x!r}"
+        return f"a {type(x).__name__}: make one Value an element (.item() of a single one), or use tensorgrad.Tensor"
+    return f"a {type(x).__name__}: {x!r}; give a float"
+
+
+def _is_real(x: Any) -> bool:
+    return isinstance(x, Real) or not isinstance(x, Complex)
+
+
+def _check_operands(operands: tuple[Any, ...]) -> None:
+    for operand in operands:
+        if not isinstance(operand, Value):
+            raise TypeError(f"the operands of a Value are Values, got {operand!r}: a name goes into label=")
 
 
 def _number(x: Value | Number) -> float:

@@ -48,7 +48,8 @@ class Tensor(ArrayNode):
         self._op = _op
         self._rules = None if self._prev else ()
         self._requires_grad = False
-        self.requires_grad = requires_grad or any(parent.requires_grad for parent in self._prev)
+        if requires_grad or any(parent.requires_grad for parent in self._prev):
+            self.requires_grad = True
         if label:
             self.label = label
 
