@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
-from itertools import count
+from itertools import count, islice
 from string import ascii_lowercase
 from typing import Any
 
@@ -14,6 +14,7 @@ from micrograd.backprop import Node
 _MOST_LETTERS = 20
 _DEEPEST = 6
 _MOST_LOOKED_AT = 200_000
+_MOST_IN_ONE = 10_000  # of a list: a long one holds data, not parameters
 
 
 def caller_namespace() -> dict[str, Any]:
@@ -45,9 +46,9 @@ def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
 
 def _inside(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(thing, (list, tuple)):
-        return ((f"{name}[{i}]", x) for i, x in enumerate(thing))
+        return ((f"{name}[{i}]", x) for i, x in enumerate(islice(thing, _MOST_IN_ONE)))
     if isinstance(thing, dict):
-        return ((f"{name}[{key!r}]", x) for key, x in list(thing.items()))
+        return ((f"{name}[{key!r}]", x) for key, x in islice(list(thing.items()), _MOST_IN_ONE))
     if callable(getattr(thing, "parameters", None)) and not isinstance(thing, type):
         fields = getattr(thing, "__dict__", {})
         return ((f"{name}.{key}", x) for key, x in list(fields.items()) if not key.startswith("_"))

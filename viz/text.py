@@ -27,8 +27,9 @@ def number(x: float, digits: int = 4) -> str:
 
 
 def short(x: float) -> str:
-    """`x` in as few digits as show it (at most six), for equations: -6, 0.25, 1.2e-07."""
-    return f"{float(x):.6g}".replace("-", MINUS, 1) if float(x) < 0 else f"{float(x):.6g}"
+    """`x` in as few digits as show it (at most six), for equations: −6, 0.25, 1.2e-07."""
+    x = float(x) + 0.0  # -0.0 becomes 0.0
+    return f"{MINUS}{-x:.6g}" if x < 0 else f"{x:.6g}"
 
 
 def signed(x: float) -> str:

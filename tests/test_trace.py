@@ -1,0 +1,168 @@
+"""A backward pass as a list of steps, right and wrong, for both engines."""
+
+import numpy as np
+import pytest
+
+from micrograd.backprop import overwrite
+from micrograd.engine import Value
+from tensorgrad import Tensor
+from viz.trace import trace
+
+ENGINES = pytest.mark.parametrize(
+    "make", [Value, lambda x: Tensor(float(x), requires_grad=True)], ids=["Value", "Tensor"]
+)
+
+
+def seven_nodes(make):
+    a, b, c = make(2), make(-3), make(10)
+    return (a * b + c).relu() * a, {"a": a, "b": b, "c": c}
+
+
+def lines(t):
+    """sender -> receiver, contribution, before, after"""
+    name = {n.key: n.name for n in t.graph.nodes} | {None: "seed"}
+    return [
+        (
+            name[s.sender],
+            name[s.receiver],
+            float(s.contribution),
+            None if s.before is None else float(s.before),
+            float(s.after),
+        )
+        for s in t.steps
+    ]
+
+
+@ENGINES
+def test_steps_of_the_seven_node_graph(make):
+    """Figures row 1: a receives 4 and then -6."""
+    t = trace(seven_nodes(make)[0])
+    assert t.operator == "+="
+    assert [line[2:] for line in lines(t)] == [
+        (1.0, None, 1.0),
+        (2.0, None, 2.0),
+        (4.0, None, 4.0),
+        (2.0, None, 2.0),
+        (2.0, None, 2.0),
+        (2.0, None, 2.0),
+        (-6.0, 4.0, -2.0),
+        (4.0, None, 4.0),
+    ]
+
+
+@ENGINES
+def test_overwriting_loses_the_first_contribution(make):
+    root, names = seven_nodes(make)
+    t = trace(root, overwrite, names=names)
+    assert t.operator == "="
+    final = {t.graph[key].name: float(grad) for key, grad in t.grads.items()}
+    assert final == {"a": -6.0, "b": 4.0, "c": 2.0, "d": 2.0, "e": 2.0, "f": 2.0, "L": 1.0}
+    assert ("d", "a", -6.0, 4.0, -6.0) in lines(t)
+
+
+@ENGINES
+def test_each_step_says_its_rule(make):
+    root, names = seven_nodes(make)
+    steps = trace(root, names=names).steps
+    assert [s.rule for s in steps] == [
+        "the seed",
+        "a * L.grad",
+        "f * L.grad",
+        "(e > 0) * f.grad",
+        "e.grad",
+        "e.grad",
+        "b * d.grad",
+        "a * d.grad",
+    ]
+    to_a = steps[6]
+    assert (float(to_a.local), to_a.local_text, float(to_a.upstream)) == (-3.0, "b", 2.0)
+
+
+@ENGINES
+def test_local_times_upstream_is_the_contribution(make):
+    root, names = seven_nodes(make)
+    for step in trace(root, names=names).steps[1:]:
+        assert step.local * step.upstream == step.contribution
+
+
+@ENGINES
+def test_a_trace_leaves_all_gradients_as_they_were(make):
+    root, names = seven_nodes(make)
+    trace(root)
+    assert all(float(x.grad or 0.0) == 0.0 for x in names.values())
+    root.backward()
+    trace(root, overwrite)
+    assert float(names["a"].grad) == -2.0
+
+
+@ENGINES
+def test_gradients_are_put_back_when_a_rule_raises(make):
+    root, names = seven_nodes(make)
+    root.backward()
+
+    def broken():
+        raise ZeroDivisionError
+
+    root._prev[0]._backward = broken
+    with pytest.raises(ZeroDivisionError):
+        trace(root)
+    assert float(names["a"].grad) == -2.0
+
+
+@ENGINES
+def test_a_node_used_twice_by_one_operation_gets_two_steps(make):
+    x = make(3)
+    steps = trace(x * x).steps
+    assert [(s.slot, float(s.contribution)) for s in steps[1:]] == [(0, 3.0), (1, 3.0)]
+
+
+@ENGINES
+def test_a_users_rule_is_a_step_like_any_other(make):
+    x = make(3)
+    out = (
+        type(x)(9.0, _prev=(x,), _op="square", requires_grad=True)
+        if isinstance(x, Tensor)
+        else Value(9.0, (x,), "square")
+    )
+
+    def rule():
+        x.grad += 2 * x.data * out.grad
+
+    out._backward = rule
+    _, step = trace(out).steps
+    assert (float(step.contribution), step.rule, step.local) == (6.0, "the rule assigned to _backward", None)
+
+
+def test_unbroadcasting_is_in_the_rule():
+    x, b = Tensor(np.ones((4, 3)), requires_grad=True), Tensor(np.ones(3), requires_grad=True)
+    step = next(s for s in trace((x + b).sum()).steps if s.contribution.shape == (3,))
+    assert step.rule == "unbroadcast(a.grad, b.shape)"
+    np.testing.assert_array_equal(step.contribution, [4.0, 4.0, 4.0])
+    assert step.local is None
+
+
+def test_steps_hold_copies():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    t = trace((x * x).sum())
+    x.data[:] = 7.0
+    np.testing.assert_array_equal(t.steps[-1].after, [2.0, 4.0])
+
+
+def test_the_seed_of_several_elements():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="is not a scalar"):
+        trace(x * 2)
+    t = trace(x * 2, gradient=[1.0, 10.0])
+    np.testing.assert_array_equal(t.steps[-1].after, [2.0, 20.0])
+
+
+def test_a_root_that_requires_no_gradient_is_refused():
+    with pytest.raises(RuntimeError, match="requires no gradient"):
+        trace(Tensor(1.0) * 2)
+
+
+def test_another_way_of_combining_has_its_name_as_operator():
+    def halve(grad, sent):
+        return sent / 2
+
+    assert trace(Value(2.0) * 3, halve).operator == "halve"
