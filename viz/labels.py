@@ -1,0 +1,154 @@
+"""The text in a drawn graph's boxes and on its edges, escaped for Graphviz."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Literal
+
+import graphviz
+import numpy as np
+
+from viz.graph import NodeRecord, Quantity
+from viz.text import clip, is_single, number, shape, signed
+
+Direction = Literal["LR", "RL", "TB", "BT"]
+"""Where a graph grows to from its leaves, as Graphviz names it: "LR" is from left to right."""
+
+Sign = Literal["+", "-", "0", "mixed", "not finite"]
+
+NO_GRAD = "no grad yet"
+CONSTANT = "constant"
+
+_MOST_ELEMENTS = 12
+_MOST_COLUMNS = 6
+_MOST_ELEMENTS_ON_EDGE = 4
+_DIGIT = "\N{NO-BREAK SPACE}" * 2  # as wide as a digit in Helvetica and in the fonts that stand in for it
+_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\{}|<>"} | {"&": "&amp;", "\n": "\\n"})
+_BACK = {"LR": "←", "RL": "→", "TB": "↑", "BT": "↓"}
+
+
+def escape(text: str) -> str:
+    """`text` as a Graphviz label, or a field of a record's, that shows exactly these characters.
+
+    The one place where text from users enters DOT. A line break stays one; a character that no picture can show
+    (control characters, lone surrogates) becomes U+FFFD.
+    """
+    shown = "".join(
+        c if c == "\n" or not unicodedata.category(c).startswith("C") else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return graphviz.nohtml(shown.translate(_SPECIAL))
+
+
+def tooltip(text: str) -> str:
+    """`text` as a Graphviz tooltip, which takes backslashes away twice."""
+    return graphviz.nohtml(escape(text).replace("\\\\", "\\\\\\\\"))
+
+
+def sign(q: Quantity) -> Sign:
+    """Which way `q` points: one sign where all elements that are not 0 share it."""
+    numbers = np.asarray(q, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        return "not finite"
+    above, below = bool((numbers > 0).any()), bool((numbers < 0).any())
+    if above and below:
+        return "mixed"
+    return "+" if above else "-" if below else "0"
+
+
+def node_label(record: NodeRecord, direction: Direction = "LR") -> str:
+    """The record label of a node: name, data and gradient; of an array also its shape and dtype."""
+    name = escape(clip(record.name))
+    values = [_field("data", record.data), _grad_field(record)]
+    if np.ndim(record.data) == 0 and not isinstance(record.data, np.ndarray):
+        return _across([name, *values], direction)
+    head = f"{name}{_DIGIT}{escape(f'{shape(record.data)} {record.data.dtype}')}"
+    return _down([head, _nest(values)], direction)
+
+
+def contribution_label(q: Quantity, direction: Direction = "LR") -> str:
+    """What an edge says: an arrow back to the operand, and the signed number that goes there; of an array the
+    elements where they are few, else its norm."""
+    if is_single(q):
+        return f"{_BACK[direction]} {_signed(np.asarray(q).item())}"
+    if np.size(q) <= _MOST_ELEMENTS_ON_EDGE:
+        return "\\n".join([f"{_BACK[direction]} {shape(q)}", *_rows(q, _signed)])
+    return f"{_BACK[direction]} {shape(q)}\\nnorm {number(_norm(np.asarray(q, dtype=np.float64)))}"
+
+
+def _across(fields: Sequence[str], direction: Direction) -> str:
+    """A record with its fields side by side. Graphviz turns records with the graph, and braces turn them back."""
+    text = "|".join(fields)
+    return text if direction in ("TB", "BT") else _nest([text])
+
+
+def _down(fields: Sequence[str], direction: Direction) -> str:
+    """A record with its fields one below the other."""
+    text = "|".join(fields)
+    return _nest([text]) if direction in ("TB", "BT") else text
+
+
+def _nest(fields: Sequence[str]) -> str:
+    return f"{{{'|'.join(fields)}}}"
+
+
+def _grad_field(record: NodeRecord) -> str:
+    if record.grad is not None:
+        return _field("grad", record.grad)
+    return NO_GRAD if record.requires_grad else CONSTANT
+
+
+def _field(what: str, q: Quantity) -> str:
+    """`what` and the number; of an array a line for each row, or a line for each statistic."""
+    if is_single(q):
+        return f"{what} {_element(np.asarray(q).item())}"
+    if np.size(q) == 0:
+        return f"{what}: no elements"
+    lines = _rows(q, _element) if np.size(q) <= _MOST_ELEMENTS else _statistics(np.asarray(q))
+    return f"{what}\\l" + "".join(f"{line}\\r" for line in lines)
+
+
+def _rows(array: Quantity, text_of) -> list[str]:
+    """The elements of a small array, a line for each row, its columns under each other."""
+    array = np.asarray(array)
+    texts = [text_of(x) for x in array.ravel().tolist()]
+    width = max(map(len, texts))
+    cells = [_DIGIT * (width - len(text)) + text for text in texts]
+    columns = min(array.shape[-1], _MOST_COLUMNS)
+    rows = [_DIGIT.join(cells[i : i + columns]) for i in range(0, len(cells), columns)]
+    if array.ndim < 3:
+        return rows
+    height = array.shape[-2]
+    return [line for i, row in enumerate(rows) for line in (["", row] if i and i % height == 0 else [row])]
+
+
+def _statistics(array: np.ndarray) -> list[str]:
+    """Least, greatest, mean and norm of the elements that are finite; then what else is notable."""
+    numbers = array.astype(np.float64).ravel()
+    finite = numbers[np.isfinite(numbers)]
+    lines = []
+    if finite.size:
+        with np.errstate(over="ignore"):
+            figures = {"min": finite.min(), "max": finite.max(), "mean": finite.mean(), "norm": _norm(finite)}
+        lines += [f"{name} {number(x)}" for name, x in figures.items()]
+    counts = {"nan": np.isnan(numbers).sum(), "inf": np.isinf(numbers).sum()}
+    lines += [f"{name} in {count} of {numbers.size}" for name, count in counts.items() if count]
+    zeros = (numbers == 0).mean()
+    return [*lines, f"zero {zeros:.0%}"] if zeros else lines
+
+
+def _norm(numbers: np.ndarray) -> float:
+    """The square root of the sum of squares, scaled so that the squares cannot overflow."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest == 0 or not np.isfinite(largest):
+        return largest
+    return largest * float(np.linalg.norm(numbers.ravel() / largest))
+
+
+def _element(x: float | int | bool) -> str:
+    return number(x) if isinstance(x, float) else str(x)
+
+
+def _signed(x: float) -> str:
+    """The number with its sign, which 0 and nan have none of."""
+    return signed(x) if x > 0 or x < 0 else f"{abs(x):g}"
