@@ -26,15 +26,15 @@ def number(x: float, digits: int = 4) -> str:
     return f"{MINUS}{text}" if x < 0 else text
 
 
-def short(x: float) -> str:
-    """`x` in as few digits as show it (at most six), for equations: −6, 0.25, 1.2e-07."""
+def short(x: float, digits: int = 6) -> str:
+    """`x` in as few digits as show it (at most `digits`), for equations: −6, 0.25, 1.2e-07."""
     x = float(x) + 0.0  # -0.0 becomes 0.0
-    return f"{MINUS}{-x:.6g}" if x < 0 else f"{x:.6g}"
+    return f"{MINUS}{-x:.{digits}g}" if x < 0 else f"{x:.{digits}g}"
 
 
-def signed(x: float) -> str:
+def signed(x: float, digits: int = 6) -> str:
     """`short` with its sign always shown: +4, −6."""
-    return short(x) if float(x) < 0 else f"+{short(x)}"
+    return short(x, digits) if float(x) < 0 else f"+{short(x, digits)}"
 
 
 def shape(q: Quantity) -> str:
