@@ -1,6 +1,7 @@
 """Looking at backpropagation: pictures, a page that steps through it, and scalar gradients beside tensor gradients."""
 
+from viz.drawing import Drawing, draw
 from viz.graph import Graph, snapshot
 from viz.trace import Step, Trace, trace
 
-__all__ = ["Graph", "Step", "Trace", "snapshot", "trace"]
+__all__ = ["Drawing", "Graph", "Step", "Trace", "draw", "snapshot", "trace"]

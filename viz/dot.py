@@ -54,7 +54,7 @@ def new_digraph(title: str, nodes: int, direction: Direction = "LR") -> graphviz
         raise UserError(f'direction is {direction!r}; it can be "LR", "RL", "TB" or "BT"')
     dot = graphviz.Digraph(
         name=escape(title),
-        graph_attr={"rankdir": direction, "bgcolor": "white", "fontname": FONT, "nodesep": "0.25", "ranksep": "0.35"},
+        graph_attr={"rankdir": direction, "bgcolor": "white", "fontname": FONT, "nodesep": "0.2", "ranksep": "0.25"},
         node_attr={"fontname": FONT, "fontsize": "13", "fontcolor": INK, "color": INK, "height": "0.4"},
         edge_attr={"fontname": FONT, "fontsize": "12", "color": GREY, "arrowsize": "0.7"},
     )
@@ -102,7 +102,7 @@ def node_attributes(record: NodeRecord, direction: Direction = "LR", *, is_root:
 
 def op_attributes(record: NodeRecord) -> dict[str, str]:
     """The DOT attributes of the ellipse for the operation that made a node."""
-    return {"label": escape(clip(record.op)), "margin": "0.04,0.02", "tooltip": tooltip(record.title)}
+    return {"label": escape(clip(record.op)), "width": "0.45", "margin": "0.06,0.02", "tooltip": tooltip(record.title)}
 
 
 def edge_attributes(edge: Edge, direction: Direction = "LR", place: str = "label") -> dict[str, str]:

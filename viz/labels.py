@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import graphviz
 import numpy as np
@@ -108,7 +108,7 @@ def _field(what: str, q: Quantity) -> str:
     return f"{what}\\l" + "".join(f"{line}\\r" for line in lines)
 
 
-def _rows(array: Quantity, text_of) -> list[str]:
+def _rows(array: Quantity, text_of: Callable[[Any], str]) -> list[str]:
     """The elements of a small array, a line for each row, its columns under each other."""
     array = np.asarray(array)
     texts = [text_of(x) for x in array.ravel().tolist()]
@@ -151,4 +151,4 @@ def _element(x: float | int | bool) -> str:
 
 def _signed(x: float) -> str:
     """The number with its sign, which 0 and nan have none of."""
-    return signed(x) if x > 0 or x < 0 else f"{abs(x):g}"
+    return signed(x, digits=4) if x > 0 or x < 0 else f"{abs(x):g}"

@@ -8,18 +8,19 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-import graphviz
-from graphviz.backend import dot_command
-
 from viz.errors import NoDotError, UserError
 
 FORMATS = ("png", "svg", "pdf", "plain")
 
 _ENVIRONMENT_VARIABLE = "PLUSEQUALS_DOT"
+_PNG_RESOLUTION = 144  # dots per inch, twice Graphviz's own, so that text is crisp
+_HINTS = {"pdf": "; for PDF, Graphviz's own dot has to be on PATH (or in PLUSEQUALS_DOT): graphviz-pure draws none"}
 
 
-def find_dot() -> Path:
+def find_dot(format: str = "svg") -> Path:
     """The dot program to use: the one that PLUSEQUALS_DOT names, else graphviz-pure's, else the one on PATH.
+
+    For PDF, which graphviz-pure does not draw, the one on PATH comes before graphviz-pure's.
 
     Raises NoDotError where there is none, UserError where the variable names no program.
     """
@@ -30,12 +31,14 @@ def find_dot() -> Path:
             raise UserError(f"{_ENVIRONMENT_VARIABLE} is {named!r}, which is no program")
         return Path(found)
     packaged = _graphviz_pure()
-    if packaged is not None:
+    if packaged is not None and format != "pdf":
         return packaged
-    found = shutil.which("dot")
-    if found is None:
+    on_path = shutil.which("dot")
+    if on_path is not None:
+        return Path(on_path)
+    if packaged is None:
         raise NoDotError
-    return Path(found)
+    return packaged
 
 
 def _graphviz_pure() -> Path | None:
@@ -52,24 +55,17 @@ def _graphviz_pure() -> Path | None:
 
 
 def run_dot(source: str, format: str) -> bytes:
-    """The picture of DOT text `source` in one of FORMATS. Raises UserError where the program cannot make it."""
-    dot = find_dot()
-    # The graphviz package looks its program up in this module at every call.
-    before, dot_command.DOT_BINARY = dot_command.DOT_BINARY, dot
+    """The picture of DOT text `source` in one of FORMATS.
+
+    Raises NoDotError where there is no dot program, UserError where it cannot make the picture.
+    """
+    dot = find_dot(format)
+    command = [str(dot), f"-T{format}", *([f"-Gdpi={_PNG_RESOLUTION}"] if format == "png" else [])]
     try:
-        return graphviz.pipe("dot", format, source.encode(), quiet=True)
-    except subprocess.CalledProcessError as error:
-        lines = (error.stderr or b"").decode(errors="replace").strip().splitlines() or [
-            f"exit status {error.returncode}"
-        ]
-        raise UserError(f"{dot.name} could not draw this as {format}: {lines[0]}{_other_engine(format)}") from error
-    except (OSError, graphviz.ExecutableNotFound) as error:
-        raise UserError(f"{dot} could not be run: {error}") from error
-    finally:
-        dot_command.DOT_BINARY = before
-
-
-def _other_engine(format: str) -> str:
-    return (
-        "; graphviz-pure draws no PDF: use Graphviz's own dot (PLUSEQUALS_DOT=dot), or SVG" if format == "pdf" else ""
-    )
+        done = subprocess.run(command, input=source.encode(), capture_output=True, check=False)
+    except OSError as error:
+        raise UserError(f"{dot} could not be run: {error.strerror or error}") from error
+    if done.returncode or not done.stdout:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
+        raise UserError(f"{dot.name} could not draw this as {format}: {said[0]}{_HINTS.get(format, '')}")
+    return done.stdout
