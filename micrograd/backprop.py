@@ -156,7 +156,7 @@ class Node:
         """
         if self._closure is not None:
             return self._closure
-        return lambda: deliver((self, parent, sent) for parent, sent in self._vjp())
+        return lambda: deliver((self, parent, sent) for parent, sent in (self._vjp() if reached(self) else ()))
 
     @_backward.setter
     def _backward(self, closure: Callable[[], None] | None) -> None:
