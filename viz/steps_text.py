@@ -1,0 +1,81 @@
+"""A backward pass as lines of text: who sends, the rule in words and numbers, and what the gradient becomes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viz.graph import Quantity
+from viz.text import MINUS, clip, short
+from viz.trace import Step, Trace
+
+_MOST_ELEMENTS = 6
+
+
+def steps_text(trace: Trace) -> str:
+    """The forward pass and then the steps of the backward pass, one a line, in columns.
+
+    1  seed -> L  the seed = 1            L.grad = 1
+    2  L -> f     a * L.grad = 2 * 1 = 2  f.grad = 2
+    """
+    nodes, steps = len(trace.graph), len(trace)
+    lines = [f"forward: {_count(nodes, 'node')}"]
+    lines += [
+        f"  {clip(node.title)} = {_text(node.data)}" for node in trace.graph.nodes if node.name != _text(node.data)
+    ]
+    lines += ["", f"backward: {_count(steps, 'step')} with {trace.operator}"]
+    lines += _columns([_row(number, step, trace) for number, step in enumerate(trace.steps, 1)])
+    return "\n".join(lines).replace(MINUS, "-")
+
+
+def _row(number: int, step: Step, trace: Trace) -> tuple[str, str, str, str]:
+    sender = trace.graph[step.sender].name if step.sender else "seed"
+    receiver = trace.graph[step.receiver].name
+    return str(number), f"{clip(sender)} -> {clip(receiver)}", _sent(step), _becomes(step, receiver, trace)
+
+
+def _columns(rows: list[tuple[str, str, str, str]]) -> list[str]:
+    number, who, sent = (max((len(row[i]) for row in rows), default=0) for i in range(3))
+    return [f"  {row[0]:>{number}}  {row[1]:<{who}}  {row[2]:<{sent}}  {row[3]}" for row in rows]
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def _sent(step: Step) -> str:
+    """`b * d.grad = -3 * 2 = -6`: the rule, its numbers where it is a product of two, and the contribution."""
+    numbers = [step.rule]
+    if step.local is not None and np.size(step.contribution) == 1 and " * " in step.rule:
+        numbers.append(f"{short(float(np.squeeze(step.local)))} * {_operand(step.upstream)}")
+    numbers.append(_text(step.contribution))
+    return " = ".join(numbers)
+
+
+def _becomes(step: Step, receiver: str, trace: Trace) -> str:
+    """`a.grad: 4 + (-6) = -2`, or under another operator what is lost; `a.grad = 4` for the first to arrive."""
+    grad = f"{clip(receiver)}.grad"
+    if step.before is None:
+        return f"{grad} = {_text(step.after)}"
+    if trace.operator == "+=":
+        return f"{grad}: {_text(step.before)} + {_operand(step.contribution)} = {_text(step.after)}"
+    return f"{grad} = {_text(step.after)} ({_text(step.before)} is lost)"
+
+
+def _operand(q: Quantity) -> str:
+    """The text of a quantity on the right of an operator: a negative number in parentheses."""
+    text = _text(q)
+    return f"({text})" if text.startswith(MINUS) else text
+
+
+def _text(q: Quantity) -> str:
+    """A number; an array's elements where they are few, else its shape and norm."""
+    array = np.asarray(q)
+    if array.size == 1:
+        return short(float(array.reshape(())))
+    if array.size <= _MOST_ELEMENTS:
+        return _nested(array.tolist())
+    return f"({' x '.join(map(str, array.shape))} array, norm {short(float(np.linalg.norm(array)))})"
+
+
+def _nested(x: list | float) -> str:
+    return f"[{', '.join(map(_nested, x))}]" if isinstance(x, list) else short(x, 4)
