@@ -7,7 +7,7 @@ import numpy as np
 
 from tensorgrad import autograd, nn
 from tensorgrad.checks import debug, set_debug
-from tensorgrad.creation import ones, tensor, zeros
+from tensorgrad.creation import arange, ones, tensor, zeros
 from tensorgrad.grad_mode import enable_grad, is_grad_enabled, no_grad
 from tensorgrad.ops.elementwise import (
     abs,

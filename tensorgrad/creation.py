@@ -27,6 +27,14 @@ def ones(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     return Tensor(np.ones(_shape(shape), dtype=as_dtype(dtype or default_dtype)), requires_grad=requires_grad)
 
 
+def arange(start: float, end: float | None = None, step: float = 1, *, dtype: Any = None) -> Tensor:
+    """start, start + step, ... below end; arange(n) counts from 0. Of integers int64, else float32."""
+    start, end = (0, start) if end is None else (start, end)
+    if dtype is None:
+        dtype = np.int64 if all(isinstance(x, (int, np.integer)) for x in (start, end, step)) else default_dtype
+    return Tensor(np.arange(start, end, step), dtype=dtype)
+
+
 def _shape(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorgrad import lift
+
 default_dtype = np.dtype(np.float32)
 """What Python floats, and lists without a dtype of their own, become."""
 
@@ -54,8 +56,12 @@ def is_differentiable(dtype: np.dtype) -> bool:
 
 
 def as_dtype(dtype: Any) -> np.dtype:
-    """`dtype` as NumPy names it, e.g. np.float32 or "float64"."""
+    """`dtype` as NumPy names it, e.g. np.float32 or "float64". Raises TypeError unless it is one of numbers."""
     try:
-        return np.dtype(dtype)
+        found = np.dtype(dtype)
     except TypeError:
         raise TypeError(f"not a dtype: {dtype!r}; give a NumPy dtype such as np.float32 or 'float64'") from None
+    if found.kind == "O" and not lift.active():
+        raise TypeError("a Tensor holds numbers, not Python objects; give a dtype such as np.float32")
+    rank(found)
+    return found

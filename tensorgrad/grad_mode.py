@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable
 from contextlib import ContextDecorator
@@ -34,6 +35,16 @@ class _Switch(ContextDecorator):
         switch = super().__new__(cls)
         return switch if function is None else switch(function)
 
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        if not callable(function):
+            raise TypeError(f"{type(self).__name__} decorates a function, got a {type(function).__name__}")
+        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+            raise TypeError(
+                f"{type(self).__name__} cannot decorate {function.__name__}, which runs after its call has returned: "
+                "put `with` inside it, around what stands between two yields"
+            )
+        return super().__call__(function)
+
     def __enter__(self) -> None:
         _mode.outer.append(_mode.enabled)
         _mode.enabled = self.mode
@@ -43,7 +54,11 @@ class _Switch(ContextDecorator):
 
 
 class no_grad(_Switch):
-    """Inside, results are constants: they have no parents, no rule, and require no gradient."""
+    """Inside, results are constants: they have no parents, no rule, and require no gradient.
+
+    Use as `with no_grad():`, `@no_grad()` or `@no_grad`. Other threads are not affected. A generator that yields inside
+    the `with` leaves it open for its caller, as every `with` around a yield does; decorating one is refused.
+    """
 
     mode = False
 

@@ -1,15 +1,16 @@
 """Running a tensor program on arrays of scalar nodes.
 
 NumPy's operations on an array of dtype object call the operators of its elements. So a tensor program whose leaves
-hold `micrograd.Value`s builds, while it runs, the scalar graph of the same computation, and each Tensor's `data` is
-the array of the scalar nodes that it stands for. `viz.compare` is made of that.
+hold `micrograd.Value`s builds, while it runs, the scalar graph of the same computation, and the data of each Tensor
+that takes a gradient is the array of the scalar nodes that it stands for. A constant stays an array of numbers.
+`viz.compare` is made of that.
 
 This package does not know `Value`: who lifts passes in a `Lifter`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -22,9 +23,10 @@ from micrograd.backprop import Node
 
 @dataclass(frozen=True)
 class Lifter:
-    """How scalar nodes are made: `constant(number)` a leaf that takes no gradient, `copy(node, op)` a node that
-    passes its gradient on to `node` unchanged."""
+    """How scalar nodes are made: `leaf(number)` one that takes a gradient, `constant(number)` one that takes none,
+    `copy(node, op)` one that passes its gradient on to `node` unchanged."""
 
+    leaf: Callable[[float], Node]
     constant: Callable[[float], Node]
     copy: Callable[[Node, str], Node]
 
@@ -65,32 +67,34 @@ def plain_list(x: Any) -> Any:
 
 
 def constant(x: Any) -> np.ndarray:
-    """An array of new scalar leaves with the numbers of `x`: a lifted tensor made from data is cut from its past."""
-    lifter = _lifter.get()
-    if lifter is None:
+    """The numbers of scalar nodes: a tensor made from the data of a lifted one is a constant, cut from its past."""
+    if not active():
         raise TypeError(
             "a Tensor is made from numbers, not from Values: take their .data, or use viz.compare, which runs a "
             "tensor program on Values"
         )
-    array = np.asarray(x, dtype=object)
-    out = np.empty(array.shape, dtype=object)
-    for i, number in np.ndenumerate(numbers(array)):
-        out[i] = lifter.constant(float(number))
-    return out
+    return numbers(np.asarray(x, dtype=object))
 
 
-def own(op: str, data: np.ndarray, operands: list[np.ndarray], tracked: bool) -> np.ndarray:
-    """`data` with a scalar node of its own in every place.
+def leaves(data: np.ndarray) -> np.ndarray:
+    """A new scalar leaf for each number, for a tensor that is to take a gradient."""
+    return _nodes(numbers(data), _current("a leaf").leaf)
+
+
+def nodes(data: Any) -> np.ndarray:
+    """`data` with the plain numbers in it made scalar constants, e.g. the 0 that NumPy gives as the sum of nothing."""
+    return _nodes(np.asarray(data, dtype=object), _current("a constant").constant)
+
+
+def own(op: str, data: np.ndarray, operands: Sequence[np.ndarray], tracked: bool) -> np.ndarray:
+    """`data` with a scalar node of its own in every place; of a result that is not tracked, the numbers.
 
     Indexing, reshaping, concatenating and the like hand on their operands' nodes, and would mix the paths of two
-    tensors in one node; numbers that an operation put among the nodes become constants. Untracked results are cut
-    off from what they were made of.
+    tensors in one node; numbers that an operation put among the nodes become constants.
     """
-    lifter = _lifter.get()
-    if lifter is None:
-        raise TypeError(f"{op}: the operands hold Python objects; a Tensor computes with numbers")
+    lifter = _current(op)
     if not tracked:
-        return constant(data)
+        return numbers(data)
     taken = {id(x) for array in operands if array.dtype == object for x in array.flat}
     out = np.empty(data.shape, dtype=object)
     for i, x in np.ndenumerate(data):
@@ -101,3 +105,31 @@ def own(op: str, data: np.ndarray, operands: list[np.ndarray], tracked: bool) ->
         taken.add(id(x))
         out[i] = x
     return out
+
+
+def own_result(op: str, data: Any, operands: Sequence[np.ndarray]) -> np.ndarray:
+    """The data of a tensor that user code makes with operands of its own choice, computed from their `.data`.
+
+    Raises TypeError where it was computed from plain numbers: then no scalar graph leads back to the operands.
+    """
+    array = np.asarray(data, dtype=object)
+    if array.size and not any(isinstance(x, Node) for x in array.flat):
+        raise TypeError(
+            f"{op or 'a tensor'}: its data was computed from plain numbers, so it cannot be followed on Values: compute "
+            "it from its operands' .data with NumPy's functions, without float() and .item()"
+        )
+    return own(op, array, operands, True)
+
+
+def _nodes(data: np.ndarray, make: Callable[[float], Node]) -> np.ndarray:
+    out = np.empty(data.shape, dtype=object)
+    for i, x in np.ndenumerate(data):
+        out[i] = x if isinstance(x, Node) else make(float(x))
+    return out
+
+
+def _current(op: str) -> Lifter:
+    lifter = _lifter.get()
+    if lifter is None:
+        raise TypeError(f"{op}: the operands hold Python objects; a Tensor computes with numbers")
+    return lifter

@@ -7,6 +7,7 @@ broadcasting is undone (`unbroadcast`).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 Rule = Callable[[np.ndarray], np.ndarray]
 """From the gradient of a result to the contribution for one operand (a vector-Jacobian product)."""
+
+quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
+"""Decorates what computes, forward and backward: inf and nan are answers here, as in torch, and NumPy does not warn."""
 
 
 class ArrayNode(Node):
@@ -47,7 +51,19 @@ class ArrayNode(Node):
 
     @data.setter
     def data(self, value: Any) -> None:
-        self._data = value if type(value) is np.ndarray else as_array(value, self._data.dtype)
+        before = self._data
+        if type(value) is not np.ndarray:
+            value = as_array(value, before.dtype)
+        if value.dtype != before.dtype:
+            rank(value.dtype)  # refuses strings, dates and records
+            if self._requires_grad and not is_differentiable(value.dtype):
+                raise DtypeError(f"data of {value.dtype} for {describe(self)}, which requires a gradient: use floats")
+        if self._grad is not None and value.shape != self._grad.shape:
+            raise ShapeError(
+                f"data of shape {value.shape} for {describe(self)}, which holds a gradient of shape "
+                f"{self._grad.shape}: set grad to None first"
+            )
+        self._data = value
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -73,12 +89,18 @@ class ArrayNode(Node):
                 f"{describe(self)} is the result of an operation, so it cannot stop requiring a gradient: "
                 "use .detach() for a constant with its values"
             )
+        if value and not self._prev and lift.active():
+            self._data = lift.leaves(self._data)
         self._requires_grad = bool(value)
 
     # -- the contract of micrograd.backprop ------------------------------------------------------------------------
 
+    @quiet
     def _vjp(self) -> list[tuple[Node, np.ndarray]]:
         g = self._grad
+        if self._rules is None:
+            self._warn_no_rule()
+            return []
         if checks.enabled():
             checks.gradient(self)
         return [
@@ -86,6 +108,14 @@ class ArrayNode(Node):
             for parent, rule in zip(self._prev, self._rules, strict=True)
             if rule is not None
         ]
+
+    def _warn_no_rule(self) -> None:
+        warnings.warn(
+            f"the operation {self._op!r} has operands but no rule, so no gradient flows through it: assign a "
+            "function to its _backward (one that does nothing, if that is what is meant)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
     def _zeros(self) -> np.ndarray:
         return np.zeros_like(self._data)
@@ -187,7 +217,7 @@ def operand(x: Any, op: str, beside: ArrayNode | None = None) -> Tensor:
     dtype = scalar_dtype(x, beside._data.dtype) if beside is not None and type(x) in _SCALARS else None
     try:
         data = as_array(x, dtype)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{op}: {error}") from None
     return new(data)
 
@@ -200,7 +230,7 @@ def as_array(x: Any, dtype: np.dtype | None = None, copy: bool = False) -> np.nd
     if isinstance(x, ArrayNode):
         x = x._data
     if isinstance(x, Node) or (isinstance(x, np.ndarray) and x.dtype == object):
-        return lift.constant(x)
+        return _from_objects(x)
     if isinstance(x, (np.ndarray, np.generic)):
         rank(x.dtype)  # refuses strings, dates and records
         return np.array(x, dtype=dtype, copy=True if copy else None)
@@ -219,19 +249,20 @@ def _from_list(x: list | tuple, dtype: np.dtype | None) -> np.ndarray:
     except ValueError:
         raise ValueError("the nested lists are ragged: every row needs the same length") from None
     if found.dtype == object:
-        if lift.active():
-            return lift.constant(found)
-        raise TypeError(f"a Tensor is made from numbers; the list holds {_odd_one(found)}")
+        return _from_objects(found)
     if found.dtype.kind not in "biufc":
         raise TypeError(f"a Tensor is made from numbers; the list holds {found.dtype} data, e.g. {found.flat[0]!r}")
     return found.astype(dtype or (found.dtype if found.dtype.kind == "c" else default_dtype))
 
 
-def _odd_one(found: np.ndarray) -> str:
-    for element in found.flat:
-        if not isinstance(element, (bool, int, float)):
-            return _kind(element)
-    return "integers too large for NumPy"
+def _from_objects(x: Any) -> np.ndarray:
+    """Scalar nodes, in a lift; anywhere else an error that says what the objects are."""
+    found = np.asarray(x, dtype=object)
+    odd = [element for element in found.flat if not isinstance(element, _SCALARS)]
+    if lift.active() or (odd and isinstance(odd[0], Node)):
+        return lift.constant(found)
+    what = _kind(odd[0]) if odd else "Python's own numbers, perhaps too large for NumPy's integers"
+    raise TypeError(f"a Tensor is made from numbers; this holds {what}: convert it, e.g. .astype(np.float32)")
 
 
 def _kind(x: Any) -> str:

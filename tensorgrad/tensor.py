@@ -24,6 +24,8 @@ class Tensor(ArrayNode):
     data           copied from an array, a nested list or a number; an array keeps its dtype, lists and Python
                    numbers become float32 unless `dtype` says otherwise
     requires_grad  whether gradients flow to it; results inherit it from their operands
+    _prev, _op     operands and name of an operation of your own: assign its rule to `_backward`
+    label          a name for messages and pictures
 
     Raises TypeError for what is no number, and for an integer tensor that requires a gradient (DtypeError); ValueError
     for ragged lists.
@@ -42,16 +44,36 @@ class Tensor(ArrayNode):
         *,
         dtype: Any = None,
     ) -> None:
-        self._data = as_array(data, None if dtype is None else as_dtype(dtype), copy=True)
+        dtype = None if dtype is None else as_dtype(dtype)
+        if dtype is not None and dtype.kind == "O":
+            data, dtype = lift.constant(as_array(data)), None
+        self._data = as_array(data, dtype, copy=True)
         self._grad = None
-        self._prev = tuple(_prev)
-        self._op = _op
-        self._rules = None if self._prev else ()
+        self._prev = ()
+        self._op = ""
+        self._rules = ()
         self._requires_grad = False
-        if requires_grad or any(parent.requires_grad for parent in self._prev):
+        if _prev:
+            requires_grad = self._adopt(tuple(_prev), _op, requires_grad, data)
+        if requires_grad:
             self.requires_grad = True
         if label:
             self.label = label
+
+    def _adopt(self, parents: tuple[Tensor, ...], op: str, requires_grad: bool, data: Any) -> bool:
+        """Become the result of an operation that is not in `ops`; its rule is still to come (see `_backward`).
+
+        Whether it takes part in the graph is decided as in `node.record`, and is the answer.
+        """
+        for parent in parents:
+            if not isinstance(parent, ArrayNode):
+                raise TypeError(f"the operands in _prev must be Tensors, got a {type(parent).__name__}")
+        tracked = is_grad_enabled() and (requires_grad or any(parent.requires_grad for parent in parents))
+        if tracked:
+            self._prev, self._op, self._rules = parents, op, None
+            if lift.active():
+                self._data = lift.own_result(op, data, [parent._data for parent in parents])
+        return tracked
 
     # -- backpropagation -------------------------------------------------------------------------------------------
 
@@ -63,7 +85,9 @@ class Tensor(ArrayNode):
         Raises RuntimeError for a tensor that requires no gradient, or of several elements without `gradient`;
         ShapeError for a gradient of another shape.
         """
-        deliver(chain_rule(self, self._seed(gradient)))
+        seed = self._seed(gradient)
+        with np.errstate(over="ignore", invalid="ignore"):  # of the += itself: inf - inf is nan
+            deliver(chain_rule(self, seed))
 
     def _seed(self, gradient: Any = None) -> np.ndarray:
         """The gradient that a backward pass from here starts with; raises as `backward` does."""
@@ -84,17 +108,6 @@ class Tensor(ArrayNode):
         if seed.shape != data.shape:
             raise ShapeError(f"backward: a gradient of shape {seed.shape} for {describe(self)}: they must be equal")
         return seed
-
-    def _vjp(self) -> list[tuple[Node, np.ndarray]]:
-        if self._rules is None:
-            warnings.warn(
-                f"the operation {self._op!r} has operands but no rule, so no gradient flows through it: assign a "
-                "function to its _backward",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-            return []
-        return super()._vjp()
 
     def detach(self) -> Tensor:
         """The same data, outside the graph: a constant. The array is shared, not copied."""

@@ -1,7 +1,7 @@
 """Operations that act on each element: the value and the rule of each, together.
 
 A rule is `lambda g: ...`: from the gradient g of the result to the contribution for that operand. Rules do not undo
-broadcasting: the gate in `node` does. Where a hard point's convention is inf or nan, NumPy's warning about it is off.
+broadcasting: the gate in `node` does. `quiet` stands where NumPy would warn of inf or nan; rules run under it anyway.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from tensorgrad import lift
 from tensorgrad.dtypes import default_dtype, rank, result_dtype
-from tensorgrad.errors import ShapeError
-from tensorgrad.node import ArrayNode, new, operand, record
+from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.node import ArrayNode, new, operand, quiet, record
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Operand = Any
 """A Tensor, an array, or a number."""
 
-_quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
 _FLOAT_RANK = rank(np.dtype(float))
 
 
@@ -47,16 +46,14 @@ def mul(x: Operand, y: Operand) -> Tensor:
     return record("*", _apply("mul", np.multiply, a, b), (x, lambda g: g * b), (y, lambda g: g * a))
 
 
-@_quiet
 def div(x: Operand, y: Operand) -> Tensor:
     """x / y, broadcast; of integers, a float. At y = 0 inf or nan."""
     x, y, a, b = _pair("div", x, y)
     a, b = _floats(a), _floats(b)
     out = _apply("div", np.divide, a, b)
-    return record("/", out, (x, _quiet(lambda g: g / b)), (y, _quiet(lambda g: -g * (out / b))))
+    return record("/", out, (x, lambda g: g / b), (y, lambda g: -g * (out / b)))
 
 
-@_quiet
 def pow(x: Operand, y: Operand) -> Tensor:
     """x ** y, broadcast. A number as the exponent is part of the operation, a Tensor is an operand.
 
@@ -70,8 +67,8 @@ def pow(x: Operand, y: Operand) -> Tensor:
     return record(
         "**",
         out,
-        (x, _quiet(lambda g: g * np.where(b == 0, 0, b * np.power(a, b - 1)))),
-        (y, _quiet(lambda g: g * np.where((a == 0) & (b >= 0), 0, out * np.log(a)))),
+        (x, lambda g: g * np.where(b == 0, 0, b * np.power(a, b - 1))),
+        (y, lambda g: g * np.where((a == 0) & (b >= 0), 0, out * np.log(a))),
     )
 
 
@@ -79,13 +76,16 @@ def _pow_number(x: ArrayNode, n: int | float) -> Tensor:
     a = _floats(x._data) if isinstance(n, float) else x._data
     if n == 0:
         return record(f"**{n}", a**0, (x, np.zeros_like))
-    return record(f"**{n}", _apply("pow", np.power, a, n), (x, _quiet(lambda g: g * (n * a ** (n - 1)))))
+    return record(f"**{n}", _apply("pow", np.power, a, n), (x, lambda g: g * (n * a ** (n - 1))))
 
 
 def neg(x: Operand) -> Tensor:
     """-x."""
     x = operand(x, "neg")
-    return record("neg", -x._data, (x, lambda g: -g))
+    a = x._data
+    if a.dtype.kind == "b":
+        raise DtypeError("neg: of numbers only, this tensor is bool; use == False for its opposite")
+    return record("neg", -a, (x, lambda g: -g))
 
 
 def abs(x: Operand) -> Tensor:
@@ -98,7 +98,7 @@ def abs(x: Operand) -> Tensor:
 # -- functions ---------------------------------------------------------------------------------------------------------
 
 
-@_quiet
+@quiet
 def exp(x: Operand) -> Tensor:
     """e**x."""
     x, a = _float_operand("exp", x)
@@ -106,27 +106,29 @@ def exp(x: Operand) -> Tensor:
     return record("exp", out, (x, lambda g: g * out))
 
 
-@_quiet
+@quiet
 def log(x: Operand) -> Tensor:
     """The natural logarithm: at 0 -inf with gradient inf, below it nan."""
     x, a = _float_operand("log", x)
-    return record("log", np.log(a), (x, _quiet(lambda g: g / a)))
+    return record("log", np.log(a), (x, lambda g: g / a))
 
 
-@_quiet
+@quiet
 def sqrt(x: Operand) -> Tensor:
     """The square root: at 0 0 with gradient inf, below it nan."""
     x, a = _float_operand("sqrt", x)
     out = np.sqrt(a)
-    return record("sqrt", out, (x, _quiet(lambda g: g * (0.5 / out))))
+    return record("sqrt", out, (x, lambda g: g * (0.5 / out)))
 
 
+@quiet
 def sin(x: Operand) -> Tensor:
     """The sine of x radians."""
     x, a = _float_operand("sin", x)
     return record("sin", np.sin(a), (x, lambda g: g * np.cos(a)))
 
 
+@quiet
 def cos(x: Operand) -> Tensor:
     """The cosine of x radians."""
     x, a = _float_operand("cos", x)
@@ -224,8 +226,9 @@ def _floats(a: np.ndarray) -> np.ndarray:
     return a.astype(default_dtype) if rank(a.dtype) < _FLOAT_RANK else a
 
 
+@quiet
 def _apply(op: str, ufunc: Callable[..., Any], a: np.ndarray, b: Any) -> Any:
-    """ufunc(a, b), with a message that names the operation and both shapes where these do not broadcast."""
+    """ufunc(a, b), with a message that names the operation, and both shapes where these do not broadcast."""
     try:
         return ufunc(a, b)
     except ValueError as error:
@@ -237,6 +240,8 @@ def _apply(op: str, ufunc: Callable[..., Any], a: np.ndarray, b: Any) -> Any:
                 "must be equal or hold a 1; reshape one of them"
             ) from None
         raise ValueError(f"{op}: {error}") from None
+    except TypeError as error:  # the difference of booleans
+        raise DtypeError(f"{op}: {error}") from None
 
 
 def _compare(op: str, ufunc: Callable[..., Any], x: Operand, y: Operand) -> Tensor:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorgrad import lift
 from tensorgrad.node import ArrayNode, operand, record
 
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ def getitem(x: Any, where: Any) -> Tensor:
     """
     x = operand(x, "index")
     a = x._data
-    key = _key(where)
     try:
+        key = _key(where)
         out = a[key]
     except (IndexError, ValueError) as error:
         raise IndexError(f"index: {error}; the tensor has shape {a.shape}") from None
+    except TypeError as error:  # slice(1, 2.5)
+        raise TypeError(f"index: {error}; the tensor has shape {a.shape}") from None
     repeats = _may_repeat(key)
 
     def rule(g: np.ndarray) -> np.ndarray:
@@ -43,11 +46,11 @@ def _key(where: Any) -> Any:
     if isinstance(where, tuple):
         return tuple(_key(part) for part in where)
     if isinstance(where, (ArrayNode, list, np.ndarray)):
-        array = np.array(where.data if isinstance(where, ArrayNode) else where)
+        array = np.array(where.data if isinstance(where, ArrayNode) else lift.plain_list(where))
         if array.size == 0 and isinstance(where, list):
             array = array.astype(np.intp)  # NumPy makes an empty list float
         if array.dtype.kind not in "biu":
-            raise IndexError(f"index: positions are whole numbers or booleans, got {array.dtype}")
+            raise IndexError(f"positions are whole numbers or booleans, got {array.dtype}")
         return array
     return where
 

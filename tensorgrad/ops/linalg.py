@@ -8,12 +8,13 @@ import numpy as np
 
 from tensorgrad.dtypes import result_dtype
 from tensorgrad.errors import ShapeError
-from tensorgrad.node import operand, record, unbroadcast
+from tensorgrad.node import operand, quiet, record, unbroadcast
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
 
 
+@quiet
 def matmul(x: Any, y: Any) -> Tensor:
     """x @ y for every rank from 1 up: a vector on the left is a row, on the right a column, and the axis that this
     adds is left out of the result; axes before the last two are broadcast.

@@ -9,7 +9,7 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.dtypes import is_differentiable
 from tensorgrad.errors import DtypeError
-from tensorgrad.node import ArrayNode, new, operand, record
+from tensorgrad.node import ArrayNode, new, operand, quiet, record
 from tensorgrad.ops.axes import Dims, either, normalize, normalize_one
 
 if TYPE_CHECKING:
@@ -23,14 +23,16 @@ class ValuesAndIndices(NamedTuple):
     indices: Tensor
 
 
+@quiet
 def sum(
     x: Any, dim: Dims = None, keepdim: bool | None = None, *, axis: Dims = None, keepdims: bool | None = None
 ) -> Tensor:
     """The sum over all axes, or over those in `dim`; with `keepdim` these stay, with length 1."""
     x, axes, keep = _arguments("sum", x, dim, keepdim, axis, keepdims)
-    return record("sum", x._data.sum(axis=axes, keepdims=keep), (x, _spread(x._data.shape, axes)))
+    return record("sum", _total(x._data, axes, keep), (x, _spread(x._data.shape, axes)))
 
 
+@quiet
 def mean(
     x: Any, dim: Dims = None, keepdim: bool | None = None, *, axis: Dims = None, keepdims: bool | None = None
 ) -> Tensor:
@@ -41,8 +43,8 @@ def mean(
         raise DtypeError(f"mean: of floats only, this tensor is {a.dtype}: convert it first, or use sum")
     n = _count(a.shape, axes)
     spread = _spread(a.shape, axes)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        out = a.sum(axis=axes, keepdims=keep) / n
+    wide = a.astype(np.float32) if a.dtype == np.float16 else a  # whose sum may not fit
+    out = np.asarray(_total(wide, axes, keep) / n, dtype=a.dtype)
     return record("mean", out, (x, lambda g: spread(g / n)))
 
 
@@ -80,7 +82,7 @@ def _max_of_all(x: ArrayNode) -> Tensor:
 def _max_along(x: ArrayNode, axis: int, keep: bool) -> ValuesAndIndices:
     a = x._data
     if a.ndim == 0:
-        return ValuesAndIndices(record("max", a, (x, lambda g: g)), new(np.zeros((), dtype=np.int64)))
+        return ValuesAndIndices(record("max", a.copy(), (x, lambda g: g)), new(np.zeros((), dtype=np.int64)))
     if a.shape[axis] == 0:
         raise ValueError(f"max: dim {axis} of shape {a.shape} has no largest element")
     where = np.argmax(lift.numbers(a), axis=axis, keepdims=True)
@@ -104,6 +106,16 @@ def _arguments(
     keep = bool(either(op, "keepdim", keepdim, "keepdims", keepdims, False))
     axes = normalize(op, dims, x._data.shape)
     return x, axes if x._data.ndim else (), keep
+
+
+def _total(a: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
+    """The sum, of integers and booleans as int64, of float16 with the running total in float32 (both as torch)."""
+    if a.dtype.kind in "biu":
+        return a.sum(axis=axes, keepdims=keep, dtype=np.int64)
+    if a.dtype == np.float16:
+        return a.sum(axis=axes, keepdims=keep, dtype=np.float32).astype(np.float16)
+    out = a.sum(axis=axes, keepdims=keep)
+    return lift.nodes(out) if a.dtype == object else out
 
 
 def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
