@@ -1,0 +1,479 @@
+"""`Value`: every operation against `math`, finite differences and torch; hard points; what may enter and what not."""
+
+from __future__ import annotations
+
+import math
+import operator
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from engines import BINARY, UNARY
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from micrograd import Value
+from micrograd.backprop import reached
+from tensorgrad import Tensor
+
+inf, nan = math.inf, math.nan
+
+BY_MATH = {
+    "neg": operator.neg,
+    "abs": abs,
+    "exp": math.exp,
+    "log": math.log,
+    "sqrt": math.sqrt,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tanh": math.tanh,
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "relu": lambda x: max(x, 0.0),
+    "x**3": lambda x: x**3,
+    "x**-1.5": lambda x: x**-1.5,
+    "x+2": lambda x: x + 2,
+    "2+x": lambda x: 2 + x,
+    "x-2": lambda x: x - 2,
+    "2-x": lambda x: 2 - x,
+    "x*2": lambda x: x * 2,
+    "2*x": lambda x: 2 * x,
+    "x/2": lambda x: x / 2,
+    "2/x": lambda x: 2 / x,
+    "2**x": lambda x: 2**x,
+}
+
+POSITIVE_ONLY = {"log", "sqrt", "x**-1.5"}
+
+
+def points(name: str) -> list[float]:
+    return [0.3, 0.7, 2.5, 8.0] + ([] if name in POSITIVE_ONLY else [-0.3, -0.7, -2.5, -8.0])
+
+
+def central_difference(function, x: float) -> float:
+    """Fourth order: errs by about 1e-10 at the points above."""
+    h = 1e-3
+    near, far = function(x + h) - function(x - h), function(x + 2 * h) - function(x - 2 * h)
+    return (8 * near - far) / (12 * h)
+
+
+def close(a: float, b: float) -> bool:
+    """Equal to 12 digits, infinities by sign, nan to nan."""
+    return (math.isnan(a) and math.isnan(b)) or a == b or math.isclose(a, b, rel_tol=1e-12)
+
+
+# -- values and gradients ----------------------------------------------------------------------------------------------
+
+
+def test_the_table_is_complete():
+    assert BY_MATH.keys() == UNARY.keys()
+
+
+@pytest.mark.parametrize(("name", "x"), [(name, x) for name in UNARY for x in points(name)])
+def test_value_and_gradient_of_one_operand(name, x):
+    v = Value(x)
+    out = UNARY[name](v)
+    out.backward()
+    assert out.data == pytest.approx(BY_MATH[name](x), rel=1e-15)
+    assert v.grad == pytest.approx(central_difference(BY_MATH[name], x), rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize(("x", "y"), [(0.7, 2.5), (2.5, -0.3), (1.5, 1.5), (3.0, -4.0)])
+def test_value_and_gradient_of_two_operands(name, x, y):
+    function = BINARY[name]
+    a, b = Value(x), Value(y)
+    out = function(a, b)
+    out.backward()
+    assert out.data == function(x, y)
+    assert a.grad == pytest.approx(central_difference(lambda t: function(t, y), x), rel=1e-8)
+    assert b.grad == pytest.approx(central_difference(lambda t: function(x, t), y), rel=1e-8, abs=1e-11)
+
+
+@pytest.mark.parametrize("name", ["+", "-", "*", "/"])
+@pytest.mark.parametrize("x", [-2.5, 0.7])
+def test_a_negative_operand_on_either_side(name, x):
+    function = BINARY[name]
+    for result, value in ((function(Value(x), -3), function(x, -3)), (function(-3, Value(x)), function(-3, x))):
+        assert result.data == value
+
+
+@pytest.mark.parametrize("n", [3, -2, 0.5, Fraction(1, 2), Decimal(3), np.float32(2), np.int8(3), True, 0])
+def test_powers_by_numbers_of_every_kind(n):
+    v = Value(2.5)
+    out = v**n
+    out.backward()
+    assert out.data == 2.5 ** float(n)
+    assert v.grad == pytest.approx(float(n) * 2.5 ** (float(n) - 1), rel=1e-15)
+    assert len(out._prev) == 1
+
+
+def test_a_value_as_the_exponent_is_an_operand():
+    a, b = Value(2.0), Value(3.0)
+    out = a**b
+    out.backward()
+    assert out._prev == (a, b)
+    assert a.grad == 12.0
+    assert b.grad == pytest.approx(8 * math.log(2), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("make", "op", "operands"),
+    [
+        (lambda a, b: a + b, "+", 2),
+        (lambda a, b: a - b, "-", 2),
+        (lambda a, b: a * b, "*", 2),
+        (lambda a, b: a / b, "/", 2),
+        (lambda a, b: a**b, "**", 2),
+        (lambda a, b: a**2, "**2", 1),
+        (lambda a, b: -a, "neg", 1),
+        (lambda a, b: abs(a), "abs", 1),
+        (lambda a, b: a.abs(), "abs", 1),
+        (lambda a, b: a.relu(), "ReLU", 1),
+        (lambda a, b: a.exp(), "exp", 1),
+    ],
+)
+def test_each_operation_is_one_node(make, op, operands):
+    a, b = Value(2.0), Value(3.0)
+    out = make(a, b)
+    assert out._op == op
+    assert out._prev == (a, b)[:operands]
+
+
+def test_operands_stand_in_the_written_order():
+    x = Value(4.0)
+    for result in (2 + x, 2 - x, 2 * x, 2 / x, 2**x):
+        constant, operand = result._prev
+        assert (constant.data, operand) == (2.0, x)
+
+
+# -- hard points -------------------------------------------------------------------------------------------------------
+
+HARD_UNARY = [
+    # operation, x, value, gradient
+    ("exp", 710.0, inf, inf),
+    ("exp", -1000.0, 0.0, 0.0),
+    ("exp", inf, inf, inf),
+    ("exp", -inf, 0.0, 0.0),
+    ("log", 0.0, -inf, inf),
+    ("log", -0.0, -inf, -inf),
+    ("log", -1.0, nan, -1.0),
+    ("log", inf, inf, 0.0),
+    ("sqrt", 0.0, 0.0, inf),
+    ("sqrt", -1.0, nan, nan),
+    ("sqrt", inf, inf, 0.0),
+    ("tanh", 1000.0, 1.0, 0.0),
+    ("tanh", -1000.0, -1.0, 0.0),
+    ("tanh", inf, 1.0, 0.0),
+    ("sigmoid", 1000.0, 1.0, 0.0),
+    ("sigmoid", -1000.0, 0.0, 0.0),
+    ("sigmoid", -inf, 0.0, 0.0),
+    ("sigmoid", -700.0, math.exp(-700.0), math.exp(-700.0)),
+    ("relu", 0.0, 0.0, 0.0),
+    ("relu", inf, inf, 1.0),
+    ("relu", -inf, 0.0, 0.0),
+    ("relu", nan, nan, 1.0),
+    ("abs", 0.0, 0.0, 0.0),
+    ("abs", -inf, inf, -1.0),
+    ("abs", nan, nan, nan),
+    ("sin", inf, nan, nan),
+    ("cos", -inf, nan, nan),
+    ("2/x", 0.0, inf, -inf),
+    ("2/x", -0.0, -inf, -inf),
+    ("2**x", 1024.0, inf, inf),
+    ("x**-1.5", 0.0, inf, -inf),
+    ("x**3", 1e200, inf, inf),
+    ("x**3", -1e200, -inf, inf),
+] + [(name, nan, nan, nan) for name in ("exp", "log", "sqrt", "tanh", "sigmoid", "sin", "cos", "x**3")]
+
+
+@pytest.mark.parametrize(("name", "x", "value", "slope"), HARD_UNARY)
+def test_hard_points(name, x, value, slope):
+    v = Value(x)
+    out = UNARY[name](v)
+    out.backward()
+    assert close(out.data, value)
+    assert close(v.grad, slope)
+
+
+HARD_BINARY = [
+    # operation, x, y, value, gradients
+    ("/", 1.0, 0.0, inf, inf, -inf),
+    ("/", -1.0, 0.0, -inf, inf, inf),
+    ("/", 1.0, -0.0, -inf, -inf, -inf),
+    ("/", 0.0, 0.0, nan, inf, nan),
+    ("/", inf, inf, nan, 0.0, nan),
+    ("/", 1e308, 1e-10, inf, 1e10, -inf),
+    ("**", 0.0, 0.0, 1.0, 0.0, 0.0),
+    ("**", 0.0, 2.0, 0.0, 0.0, 0.0),
+    ("**", 0.0, -1.0, inf, -inf, -inf),
+    ("**", -0.0, -1.0, -inf, -inf, inf),
+    ("**", -2.0, 0.5, nan, nan, nan),
+    ("**", -2.0, 2.0, 4.0, -4.0, nan),
+    ("**", 10.0, 400.0, inf, inf, inf),
+    ("**", -10.0, 401.0, -inf, inf, nan),
+    ("**", nan, 0.0, 1.0, 0.0, nan),
+    ("**", 1.0, inf, 1.0, inf, 0.0),
+    ("*", inf, 0.0, nan, 0.0, inf),
+    ("+", inf, -inf, nan, 1.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(("name", "x", "y", "value", "slope_x", "slope_y"), HARD_BINARY)
+def test_hard_points_of_two_operands(name, x, y, value, slope_x, slope_y):
+    a, b = Value(x), Value(y)
+    out = BINARY[name](a, b)
+    out.backward()
+    assert close(out.data, value)
+    assert close(a.grad, slope_x)
+    assert close(b.grad, slope_y)
+
+
+def test_nan_in_a_comparison_is_false():
+    v = Value(nan)
+    assert not any((v < 1, v > 1, v <= 1, v >= 1, v <= v, v >= v))
+
+
+# -- torch, hard points included ---------------------------------------------------------------------------------------
+
+TORCH_POINTS = [0.0, -0.0, inf, -inf, nan, 710.0, -700.0, 1000.0, -1000.0, 1e-320, 1e308, 1e-9]
+TORCH_POINTS += [1.0, -1.0, 2.0, -2.0, 0.5, -3.0, 30.0, -30.0]
+
+UNLIKE_TORCH = {
+    # torch takes sign(nan) for 0; the derivative of what is unknown is unknown
+    ("abs", nan),
+    # torch computes x**0.5 with sqrt, which differs from its own pow of two tensors
+    ("x**y", -inf, 0.5),
+    ("x**y", -0.0, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_one_operand_as_in_torch(name, torch):
+    for x in TORCH_POINTS:
+        ours, theirs = Value(x), torch.tensor(x, dtype=torch.float64, requires_grad=True)
+        out, expected = UNARY[name](ours), UNARY[name](theirs)
+        out.backward()
+        expected.backward()
+        if (name, x) not in UNLIKE_TORCH:
+            assert close(out.data, expected.item()), x
+            assert close(ours.grad, theirs.grad.item()), x
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_two_operands_as_in_torch(name, torch):
+    for x, y in product(TORCH_POINTS, TORCH_POINTS):
+        ours = Value(x), Value(y)
+        theirs = [torch.tensor(t, dtype=torch.float64, requires_grad=True) for t in (x, y)]
+        out, expected = BINARY[name](*ours), BINARY[name](*theirs)
+        out.backward()
+        expected.backward()
+        assert close(out.data, expected.item()), (x, y)
+        for v, t in zip(ours, theirs, strict=True):
+            assert close(v.grad, t.grad.item()), (x, y)
+
+
+def test_powers_by_numbers_as_in_torch(torch):
+    for x, n in product(TORCH_POINTS, TORCH_POINTS):
+        ours, theirs = Value(x), torch.tensor(x, dtype=torch.float64, requires_grad=True)
+        out, expected = ours**n, theirs**n
+        out.backward()
+        expected.backward()
+        if ("x**y", x, n) not in UNLIKE_TORCH:
+            assert close(out.data, expected.item()), (x, n)
+            assert close(ours.grad, theirs.grad.item()), (x, n)
+
+
+# -- what may enter ----------------------------------------------------------------------------------------------------
+
+NUMBERS = [
+    2,
+    2.0,
+    True,
+    Fraction(1, 3),
+    Decimal("0.1"),
+    np.bool_(True),
+    np.float16(0.1),
+    np.float32(0.1),
+    np.float64(0.1),
+    np.longdouble("0.1"),
+    np.int8(2),
+    np.uint8(2),
+    np.int64(2),
+]
+
+
+def kind(x: object) -> str:
+    return type(x).__name__
+
+
+@pytest.mark.parametrize("x", NUMBERS, ids=kind)
+def test_numbers_become_floats(x):
+    v = Value(x)
+    assert type(v.data) is float
+    assert v.data == float(x)
+
+
+OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+
+
+@pytest.mark.parametrize("x", NUMBERS, ids=kind)
+@pytest.mark.parametrize("function", OPERATORS, ids=lambda f: f.__name__)
+def test_numbers_on_either_side(x, function):
+    v = Value(0.7)
+    left, right = function(x, v), function(v, x)
+    assert type(left) is type(right) is Value
+    assert type(left.data) is type(right.data) is float
+    assert left.data == function(float(x), 0.7)
+    assert right.data == function(0.7, float(x))
+    right.backward()
+    assert type(v.grad) is float
+    assert v.grad != 0.0
+
+
+@pytest.mark.parametrize("x", NUMBERS, ids=kind)
+def test_comparisons_by_value_with_numbers(x):
+    below, above = Value(float(x) - 1), Value(float(x) + 1)
+    assert below < x < above
+    assert below <= x <= above
+    assert above > x > below
+    assert above >= x >= below
+    assert not above < x
+
+
+def test_numpy_scalars_do_not_lower_the_precision():
+    assert (Value(0.1) * np.float32(1)).data == 0.1
+    assert (np.float32(1) * Value(0.1)).data == 0.1
+    assert (Value(0.1) + np.float16(0)).data == 0.1
+
+
+REFUSED = [
+    # what, what the message must say
+    (np.array([1.0, 2.0]), "a ndarray.*tensorgrad.Tensor"),
+    (np.array(2.0), "a ndarray.*item"),
+    ([1.0], "a list: make one Value an element"),
+    ((1.0,), "a tuple: make one Value an element"),
+    ("3", r"the string '3': write float\('3'\)"),
+    (b"3", "a bytes"),
+    (np.str_("3"), "the string"),
+    (None, "None: does a function on the way end without a return"),
+    (2j, r"the complex number 2j.*\.real"),
+    (np.complex64(1), r"complex number.*\.real"),
+    (np.datetime64("2020-01-01"), "a datetime64"),
+    (Decimal("sNaN"), "a Decimal"),
+    (object(), "a object"),
+    (float, "a type"),
+    ({}, "a dict"),
+    (Tensor([1.0, 2.0]), r"a Tensor: the two engines do not mix, use \.item\(\)"),
+    (Tensor(2.0), r"a Tensor: the two engines do not mix, use \.item\(\)"),
+]
+
+
+@pytest.mark.parametrize(("x", "message"), REFUSED, ids=lambda x: kind(x) if not isinstance(x, str) else x[:12])
+def test_what_is_no_number_is_refused(x, message):
+    with pytest.raises(TypeError, match=f"one number, got .*{message}"):
+        Value(x)
+
+
+@pytest.mark.parametrize(("x", "message"), REFUSED, ids=lambda x: kind(x) if not isinstance(x, str) else x[:12])
+@pytest.mark.parametrize("function", [*OPERATORS, operator.lt, operator.ge], ids=lambda f: f.__name__)
+def test_what_is_no_number_is_refused_as_an_operand(x, message, function):
+    with pytest.raises(TypeError, match=f"one number, got .*{message}"):
+        function(Value(1.0), x)
+
+
+@pytest.mark.parametrize("x", ["3", None, [1.0], 2j, object()], ids=kind)
+@pytest.mark.parametrize("function", OPERATORS, ids=lambda f: f.__name__)
+def test_what_is_no_number_is_refused_on_the_left(x, function):
+    with pytest.raises(TypeError, match="one number, got"):
+        function(x, Value(1.0))
+
+
+@pytest.mark.parametrize("function", OPERATORS, ids=lambda f: f.__name__)
+def test_a_tensor_on_the_left_is_refused(function):
+    with pytest.raises(TypeError, match="not from Values"):
+        function(Tensor([1.0]), Value(1.0))
+
+
+def test_a_value_is_no_number():
+    with pytest.raises(TypeError, match="it is a node already"):
+        Value(Value(1.0))
+
+
+def test_an_integer_beyond_floats_is_refused():
+    with pytest.raises(OverflowError):
+        Value(10**400)
+
+
+def test_a_torch_tensor_is_refused(torch):
+    for x in (torch.tensor(2.0), torch.tensor([1.0])):
+        with pytest.raises(TypeError, match="got a Tensor"):
+            Value(x)
+
+
+def test_a_name_in_the_place_of_the_operands_is_refused():
+    with pytest.raises(TypeError, match="a name goes into label="):
+        Value(2.0, "a")
+
+
+def test_an_array_on_the_left_works_element_by_element():
+    """NumPy asks each element; that is what a lift is made of."""
+    v = Value(3.0)
+    out = np.array([1.0, 2.0]) * v
+    assert [x.data for x in out] == [3.0, 6.0]
+    values = np.array([Value(1.0), Value(2.0)])
+    total = (values * values).sum()
+    total.backward()
+    assert total.data == 5.0
+    assert [x.grad for x in values] == [2.0, 4.0]
+    assert (np.array(2.0) - v).data == -1.0
+
+
+# -- what it is --------------------------------------------------------------------------------------------------------
+
+
+def test_equality_and_hash_are_identity():
+    a, b = Value(1.0), Value(1.0)
+    assert a == a
+    assert a != b
+    assert a != 1.0
+    assert len({a, b, a}) == 2
+    assert {a: "a", b: "b"}[b] == "b"
+    assert b not in [a]
+
+
+def test_values_can_be_sorted():
+    values = [Value(x) for x in (3.0, -1.0, 2.0)]
+    assert [v.data for v in sorted(values)] == [-1.0, 2.0, 3.0]
+    assert max(values).data == 3.0
+
+
+def test_a_fresh_gradient_reads_as_zero():
+    v = Value(1.0)
+    assert v.grad == 0.0
+    assert type(v.grad) is float
+    assert not reached(v)
+
+
+def test_text():
+    v = Value(2)
+    assert repr(v) == "Value(data=2.0, grad=0.0)"
+    assert repr(Value(1.0, label="w")) == "Value(data=1.0, grad=0.0)"
+
+
+def test_an_operation_may_have_any_number_of_operands():
+    values = [Value(float(i)) for i in range(1, 4)]
+    out = Value(6.0, values, "product", local=(6.0, 3.0, 2.0))
+    out.backward()
+    assert [v.grad for v in values] == [6.0, 3.0, 2.0]
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(x=st.floats(), y=st.floats())
+def test_no_float_raises(x, y):
+    for operation in BINARY.values():
+        operation(Value(x), Value(y)).backward()
+    for operation in UNARY.values():
+        operation(Value(x)).backward()
+    _ = Value(x) ** y
