@@ -1,4 +1,7 @@
-"""Records as plain data for JSON: dictionaries, lists, numbers and strings. JSON has no nan and no inf: strings here."""
+"""Records as plain data for JSON: dictionaries, lists, numbers and strings.
+
+JSON has no nan and no inf: they are the strings "nan", "inf" and "-inf".
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.graph import Graph, NodeRecord, Quantity
+from viz.graph import Graph, NodeRecord
 from viz.trace import Step, Trace
 
 
@@ -23,7 +26,7 @@ def graph(g: Graph) -> dict[str, Any]:
         "root": g.root.key,
         "nodes": [node(record) for record in g.nodes],
         "edges": [
-            {"from": e.parent, "to": e.child, "slot": e.slot, "contribution": quantity(e.contribution)} for e in g.edges
+            {"from": e.parent, "to": e.child, "slot": e.slot, "contribution": plain(e.contribution)} for e in g.edges
         ],
     }
 
@@ -39,8 +42,8 @@ def node(record: NodeRecord) -> dict[str, Any]:
         "shape": list(np.shape(record.data)),
         "dtype": str(np.asarray(record.data).dtype),
         "requires_grad": record.requires_grad,
-        "data": quantity(record.data),
-        "grad": quantity(record.grad),
+        "data": plain(record.data),
+        "grad": plain(record.grad),
     }
 
 
@@ -50,7 +53,7 @@ def trace(t: Trace) -> dict[str, Any]:
         "operator": t.operator,
         **graph(t.graph),
         "steps": [step(s) for s in t.steps],
-        "gradients": {key: quantity(grad) for key, grad in t.grads.items()},
+        "gradients": {key: plain(grad) for key, grad in t.grads.items()},
     }
 
 
@@ -61,20 +64,20 @@ def step(s: Step) -> dict[str, Any]:
         "to": s.receiver,
         "slot": s.slot,
         "rule": s.rule,
-        "local": quantity(s.local),
-        "upstream": quantity(s.upstream),
-        "contribution": quantity(s.contribution),
-        "before": quantity(s.before),
-        "after": quantity(s.after),
+        "local": plain(s.local),
+        "upstream": plain(s.upstream),
+        "contribution": plain(s.contribution),
+        "before": plain(s.before),
+        "after": plain(s.after),
     }
 
 
-def quantity(q: Quantity | None) -> Any:
-    """A number, or nested lists of them; null for None."""
-    return None if q is None else _finite(np.asarray(q).tolist())
-
-
-def _finite(x: Any) -> Any:
-    if isinstance(x, list):
-        return [_finite(element) for element in x]
+def plain(x: Any) -> Any:
+    """`x` with lists in the place of arrays and tuples, and strings in the place of nan and the infinities."""
+    if isinstance(x, dict):
+        return {key: plain(value) for key, value in x.items()}
+    if isinstance(x, (list, tuple)):
+        return [plain(element) for element in x]
+    if isinstance(x, (np.ndarray, np.generic)):
+        return plain(x.tolist())
     return x if not isinstance(x, float) or math.isfinite(x) else str(x)

@@ -53,7 +53,7 @@ class Source:
     def call(self, name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """function(**arguments), run as the file was. Raises UserError where it does not take them, or raises."""
         positional, by_name = self._bind(name, function, arguments)
-        with _running(self.path):
+        with running(self.path):
             return function(*positional, **by_name)
 
     def _bind(
@@ -118,7 +118,7 @@ def load(path: Path) -> Source:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
     module = ModuleType(_MODULE)
     module.__file__ = str(path)
-    with _running(path):
+    with running(path):
         sys.modules[_MODULE] = module  # dataclasses and pickle look their module up
         exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
     return Source(path, module.__dict__)
@@ -143,10 +143,10 @@ def _is_function(thing: Any) -> bool:
 
 
 @contextmanager
-def _running(path: Path) -> Iterator[None]:
-    """Run code of the user's file: its folder on sys.path, its own sys.argv, its stdout kept apart from ours.
+def running(path: Path) -> Iterator[None]:
+    """Run code of the user's file: its folder on sys.path, its own sys.argv, and what it prints sent to stderr.
 
-    Whatever it raises becomes a UserError of one line that says where.
+    Raises UserError, one line that says where, in the place of what the file's code raises.
     """
     before = sys.path[:], sys.argv[:]
     sys.path.insert(0, str(path.resolve().parent))
@@ -154,24 +154,35 @@ def _running(path: Path) -> Iterator[None]:
     try:
         with redirect_stdout(sys.stderr):
             yield
-    except SystemExit as error:
-        raise UserError(f"{_line(path, error.__traceback__)} ended the program: SystemExit({error.code!r})") from error
-    except SyntaxError as error:
-        where = f"{error.filename or path}:{error.lineno or 1}"
-        raise UserError(f"{where} cannot be run: {type(error).__name__}: {error.msg}") from error
-    except Exception as error:
-        message = clip(str(error), 300)
-        what = f"{type(error).__name__}: {message}" if message else type(error).__name__
-        raise UserError(f"{_line(path, error.__traceback__)} raised {what}") from error
+    except (Exception, SystemExit) as error:
+        what = _what_went_wrong(path, error)
+        if what is None:
+            raise
+        raise UserError(what) from error
     finally:
         sys.path[:], sys.argv[:] = before
 
 
-def _line(path: Path, traceback: TracebackType | None) -> str:
-    """file:line of the innermost line of the user's file that was running."""
-    found = str(path)
+def _what_went_wrong(path: Path, error: BaseException) -> str | None:
+    """The error in one line, with file and line; None for one that did not come from the user's code."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename or path}:{error.lineno or 1} cannot be run: {type(error).__name__}: {error.msg}"
+    where = _innermost_line(path, error.__traceback__)
+    if where is None:
+        return None
+    if isinstance(error, SystemExit):
+        return f"{where} ended the program: SystemExit({error.code!r})"
+    message = clip(str(error), 300)
+    return f"{where} raised {type(error).__name__}{': ' if message else ''}{message}"
+
+
+def _innermost_line(path: Path, traceback: TracebackType | None) -> str | None:
+    """file:line of the innermost line that was running in the user's file, or in a file beside it."""
+    folder = path.resolve().parent
+    found = None
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == str(path):
-            found = f"{path}:{traceback.tb_lineno}"
+        file = Path(traceback.tb_frame.f_code.co_filename)
+        if file == path or file.parent == folder:
+            found = f"{file}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return found

@@ -19,9 +19,7 @@ def steps_text(trace: Trace) -> str:
     """
     nodes, steps = len(trace.graph), len(trace)
     lines = [f"forward: {_count(nodes, 'node')}"]
-    lines += [
-        f"  {clip(node.title)} = {_text(node.data)}" for node in trace.graph.nodes if node.name != _text(node.data)
-    ]
+    lines += [f"  {clip(node.title)} = {_text(node.data)}" for node in trace.graph.nodes]
     lines += ["", f"backward: {_count(steps, 'step')} with {trace.operator}"]
     lines += _columns([_row(number, step, trace) for number, step in enumerate(trace.steps, 1)])
     return "\n".join(lines).replace(MINUS, "-")

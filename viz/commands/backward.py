@@ -35,8 +35,12 @@ def gradient_for(root: Node, text: str | None, title: str) -> Literal | None:
 
 def ensure_backward(root: Node, gradient: Literal | None) -> None:
     """Run a backward pass from empty gradients, unless one has been run from `root` already."""
-    if reached(root):
-        return
+    if not reached(root):
+        clear_gradients(root)
+        deliver(chain_rule(root, root._seed(gradient)))
+
+
+def clear_gradients(root: Node) -> None:
+    """Empty the gradients of every node that `root` depends on."""
     for node in topological_order(root):
         node.grad = node._zero
-    deliver(chain_rule(root, root._seed(gradient)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import ModuleType
@@ -17,7 +18,7 @@ from viz import literals
 from viz.errors import UserError
 from viz.expression import parse
 from viz.program import Program, place
-from viz.source import Source, describe, load, split_target
+from viz.source import Source, describe, load, running, split_target
 
 Engine = Literal["scalar", "tensor"]
 
@@ -31,7 +32,7 @@ class Target:
     variable that root
     values   the operands' numbers and arrays, by name, in the program's order
     engine   which nodes `root` makes of the values
-    names    a namespace to look node names up in
+    source   the user's file, if it comes from one
     """
 
     title: str
@@ -39,7 +40,17 @@ class Target:
     variable: Node | None = None
     values: Mapping[str, literals.Literal] = field(default_factory=dict)
     engine: Engine = "scalar"
-    names: Mapping[str, Any] = field(default_factory=dict)
+    source: Source | None = None
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """A namespace to look node names up in: the file's. (An expression's leaves carry their names as labels.)"""
+        return {} if self.source is None else self.source.namespace
+
+    def running(self) -> AbstractContextManager[None]:
+        """For everything that may run the user's code, rules of the user's in a backward pass among it: what that
+        code raises becomes a UserError, and what it prints goes to stderr."""
+        return nullcontext() if self.source is None else running(self.source.path)
 
     def root(self) -> Node:
         """The graph's root. Raises UserError if the program returns something else."""
@@ -98,7 +109,7 @@ def _in_file(source: Source, name: str, values: Mapping[str, literals.Literal], 
     if isinstance(found, Node):
         if values:
             raise UserError(f"{title} is a variable, and only functions take values: leave {next(iter(values))}= out")
-        return Target(title=title, variable=found, names=source.namespace)
+        return Target(title=title, variable=found, source=source)
 
     def program(*operands: Any) -> Any:
         return source.call(name, found, dict(zip(values, operands, strict=True)))
@@ -109,7 +120,7 @@ def _in_file(source: Source, name: str, values: Mapping[str, literals.Literal], 
         program=program,
         values=values,
         engine=engine or ("tensor" if arrays or _uses_tensorgrad(source.namespace) else "scalar"),
-        names=source.namespace,
+        source=source,
     )
 
 

@@ -1,0 +1,111 @@
+"""The command line: plusequals draw | step | compare | demo."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from typing import NoReturn
+
+import numpy as np
+
+from viz.commands import compare, demo, draw, step
+from viz.errors import UserError
+
+_COMMANDS = {"draw": draw, "step": step, "compare": compare, "demo": demo}
+_SHORT_OPTIONS = ("-o", "-h")
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130  # 128 + SIGINT, as shells count
+_CLOSED_PIPE = 141  # 128 + SIGPIPE
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status: 0, 1 for a mismatch, 2 for bad input (one line on stderr)."""
+    _print_any_text()
+    try:
+        status = _run(sys.argv[1:] if arguments is None else list(arguments))
+        sys.stdout.flush()
+    except UserError as error:
+        print(f"plusequals: {' '.join(str(error).split())}", file=sys.stderr)
+        return _BAD_INPUT
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # whoever reads our output has read enough, as `head` does
+        _discard_output()
+        return _CLOSED_PIPE
+    return status
+
+
+def _run(arguments: list[str]) -> int:
+    given = _top_parser().parse_args(arguments[:1])
+    command = _COMMANDS[given.command]
+    args = _command_parser(given.command).parse_intermixed_args([_shielded(a) for a in arguments[1:]])
+    with np.errstate(all="ignore"):  # the pictures and tables show every inf and nan
+        return command.run(args)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (try {self.prog} --help)")
+
+
+def _top_parser() -> argparse.ArgumentParser:
+    lines = "\n".join(f"  {name:<9} {module.HELP}" for name, module in _COMMANDS.items())
+    parser = _Parser(
+        prog="plusequals",
+        description="Look at backpropagation: draw a graph, step through its backward pass, and compare the gradients "
+        "of the scalar and the tensor engine.",
+        usage="plusequals COMMAND ...",
+        epilog=f"commands:\n{lines}\n\nexample:\n{step.EXAMPLES.splitlines()[0]}\n\n"
+        "plusequals COMMAND --help says more about each.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=True,
+    )
+    parser.add_argument("--version", action="version", version=f"plusequals {_version()}")
+    parser.add_argument("command", metavar="COMMAND", choices=tuple(_COMMANDS), help=", ".join(_COMMANDS))
+    return parser
+
+
+def _command_parser(name: str) -> argparse.ArgumentParser:
+    command = _COMMANDS[name]
+    parser = _Parser(
+        prog=f"plusequals {name}",
+        description=command.DESCRIPTION,
+        epilog=f"examples:\n{command.EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(parser)
+    return parser
+
+
+def _shielded(argument: str) -> str:
+    """An expression such as -a*b with a space before it, which argparse does not take for an option."""
+    looks_short = argument.startswith("-") and not argument.startswith("--") and len(argument) > 1
+    return f" {argument}" if looks_short and not argument.startswith(_SHORT_OPTIONS) else argument
+
+
+def _version() -> str:
+    try:
+        return metadata.version("plusequals")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def _print_any_text() -> None:
+    """Escape what the terminal's encoding lacks, so that no label can end a command with UnicodeEncodeError."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """Let Python flush stdout into nothing at its exit, or it would complain about the closed pipe again."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # a stdout without a file behind it
+        pass

@@ -1,0 +1,65 @@
+"""plusequals step: a page, or lines of text, that go through a backward pass contribution by contribution."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from micrograd.backprop import add, overwrite
+from viz import plain
+from viz.commands.backward import gradient_for
+from viz.commands.options import add_target, target_of
+from viz.errors import UserError
+from viz.page import step
+from viz.steps_text import steps_text
+from viz.trace import trace
+
+HELP = "step through the backward pass, on a page or as text"
+EXAMPLES = """\
+  plusequals step "relu(a*b + c)*a" a=2 b=-3 c=10
+  plusequals step "relu(a*b + c)*a" a=2 b=-3 c=10 --text --mode =
+  plusequals step train.py:loss -o loss.html"""
+DESCRIPTION = """\
+Write a page that steps through the backward pass, with += and with = (the bug); or print the steps. The pass starts
+from empty gradients."""
+
+_DEFAULT_OUTPUT = "steps.html"
+_MODES = {"+=": add, "=": overwrite, "add": add, "overwrite": overwrite}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_target(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help=f"where to write the page (default: {_DEFAULT_OUTPUT}, none with --text or --json)",
+    )
+    parser.add_argument("--text", action="store_true", help="print the steps as lines of text")
+    parser.add_argument(
+        "--mode",
+        choices=tuple(_MODES),
+        help="what happens where a contribution arrives, for --text and --json: += or add (the default), "
+        "= or overwrite (the bug); the page has both",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    printed = args.text or args.json
+    if args.text and args.json:
+        raise UserError("--text and --json both print on stdout: leave one out")
+    if args.mode and not printed:
+        raise UserError("--mode is for --text and --json: the page has a switch for += and =")
+    output = args.output or (None if printed else _DEFAULT_OUTPUT)
+    target = target_of(args)
+    with target.running():
+        root = target.root()
+        gradient = gradient_for(root, args.gradient, target.title)
+        if output is not None:
+            step(root, output, gradient=gradient, names=target.names, title=target.title)
+        passed = trace(root, _MODES[args.mode or "+="], gradient=gradient, names=target.names) if printed else None
+    if passed is not None:
+        print(plain.dumps(plain.trace(passed)) if args.json else steps_text(passed))
+    if output is not None:
+        print(f"wrote {output}: open it in a browser", file=sys.stderr if printed else sys.stdout)
+    return 0
