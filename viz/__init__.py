@@ -2,6 +2,7 @@
 
 from viz.drawing import Drawing, draw
 from viz.graph import Graph, snapshot
+from viz.page import Page, step
 from viz.trace import Step, Trace, trace
 
-__all__ = ["Drawing", "Graph", "Step", "Trace", "draw", "snapshot", "trace"]
+__all__ = ["Drawing", "Graph", "Page", "Step", "Trace", "draw", "snapshot", "step", "trace"]

@@ -1,0 +1,164 @@
+// The drawing: nodes, edges and the chips on them. Built once for a layout; a step changes only what differs.
+
+const TITLE_ROW = 26;
+const ROW = 23;
+const CHIP_HEIGHT = 20;
+const CHIP_CHARACTER = 7.4;
+const ABOVE = 14; // room for what is written above and below the boxes
+const BELOW = 20;
+
+class GraphView {
+  constructor(run, stage, choose) {
+    this.run = run;
+    this.choose = choose; // called with a node or null: { over } while the pointer is on it, { pin } on a click
+    this.layer = svg("g");
+    this.picture = svg("svg", { "aria-hidden": "true" }, arrowheads(), this.layer);
+    stage.append(this.picture);
+    this.stage = stage;
+    this.viewport = new Viewport(stage, this.layer);
+    this.marks = new Map(); // element -> the class list it has
+    this.layoutName = null;
+  }
+
+  // Take the layout that fills the stage better. Returns whether it is another one than before.
+  arrange() {
+    const scale = (name) => this.viewport.fitScale(this.run.layouts[name]);
+    const best = scale("LR") >= scale("TB") ? "LR" : "TB";
+    if (best === this.layoutName) return false;
+    this.layoutName = best;
+    this.build(this.run.layouts[best]);
+    return true;
+  }
+
+  build(layout) {
+    const { run } = this;
+    this.marks.clear();
+    this.boxes = run.nodes.map((node, i) => {
+      const [x, y] = layout.nodes[i];
+      return { x: x - node.width / 2, y: y - run.nodeHeight / 2 + ABOVE, width: node.width, height: run.nodeHeight };
+    });
+    this.edges = layout.edges.map((points) => svg("path", { class: "edge", d: curve(points) }));
+    this.nodes = run.nodes.map((node, i) => this.node(node, this.boxes[i]));
+    this.chips = run.edges.map(() => chip());
+    this.seed = chip();
+    this.layer.replaceChildren(
+      svg("g", {}, ...this.edges),
+      svg("g", {}, ...this.nodes.map((node) => node.group)),
+      svg("g", {}, ...this.chips.map((c) => c.group), this.seed.group),
+    );
+    this.edges.forEach((path, i) => {
+      const middle = path.getPointAtLength(path.getTotalLength() / 2);
+      place(this.chips[i], middle.x, middle.y);
+    });
+    const root = this.boxes[run.root.index];
+    place(this.seed, root.x + root.width / 2, root.y - 2);
+    const content = { width: layout.width, height: layout.height + ABOVE + BELOW };
+    this.viewport.begin(content, root);
+  }
+
+  node(node, box) {
+    const { width, height } = box;
+    const number = (y) => svg("text", { class: "number", x: width - 9, y });
+    const data = number(TITLE_ROW + 16);
+    const grad = number(TITLE_ROW + ROW + 16);
+    const truth = svg("text", { class: "truth", x: width / 2, y: height + 15 });
+    data.textContent = node.data.text;
+    const group = svg(
+      "g",
+      { class: "node", transform: `translate(${box.x} ${box.y})` },
+      svg("rect", { width, height, rx: 5 }),
+      svg("text", { class: "name", x: width / 2, y: 17 }, node.short),
+      svg("line", { x1: 0, x2: width, y1: TITLE_ROW, y2: TITLE_ROW }),
+      svg("text", { class: "row", x: 9, y: TITLE_ROW + 16 }, "data"),
+      data,
+      svg("line", { x1: 0, x2: width, y1: TITLE_ROW + ROW, y2: TITLE_ROW + ROW }),
+      svg("text", { class: "row", x: 9, y: TITLE_ROW + ROW + 16 }, "grad"),
+      grad,
+      truth,
+      svg("title", {}, node.title),
+    );
+    if (node.uses > 1) group.append(svg("text", { class: "uses", x: width, y: -5 }, `used ${node.uses}×`));
+    group.addEventListener("pointerenter", () => this.choose({ over: node }));
+    group.addEventListener("pointerleave", () => this.choose({ over: null }));
+    group.addEventListener("click", () => this.viewport.moved || this.choose({ pin: node }));
+    return { group, grad, truth };
+  }
+
+  show(moment, selected) {
+    const { run, nodes } = this;
+    const { step } = moment;
+    const wrong = new Set(moment.ended && moment.mode === "overwrite" ? run.wrong : []);
+    for (const node of run.nodes) {
+      const drawn = nodes[node.index];
+      const grad = moment.gradients[node.index];
+      this.mark(drawn.group, "node", {
+        leaf: node.parents.length === 0,
+        reached: grad !== null,
+        sender: step?.sender === node,
+        receiver: step?.receiver === node,
+        selected: selected === node,
+        wrong: wrong.has(node),
+      });
+      write(drawn.grad, gradientText(node, grad, moment.ended));
+      this.mark(drawn.grad, "number", { waits: !grad, [grad ? signClass(grad) : ""]: true });
+      write(drawn.truth, wrong.has(node) ? `should be ${run.truth[node.index]?.text ?? "none"}` : "");
+    }
+    run.edges.forEach((edge, i) => {
+      const arrival = moment.arrivals[i];
+      this.mark(this.edges[i], "edge", { done: arrival, now: arrival && arrival.step === step });
+      this.showChip(this.chips[i], arrival, step);
+    });
+    this.showChip(this.seed, moment.seed, step, "seed ");
+  }
+
+  showChip(chip, arrival, step, prefix = "") {
+    const sign = arrival ? signClass(arrival.step.contribution) : "";
+    const now = arrival && arrival.step === step;
+    this.mark(chip.group, "chip", { shown: arrival, now, lost: arrival?.lost, [sign]: true });
+    if (!arrival) return;
+    const text = prefix + arrival.step.contribution.chip;
+    if (!write(chip.text, text)) return;
+    const half = (text.length * CHIP_CHARACTER) / 2 + 6;
+    furnish(chip.rect, { x: -half, width: 2 * half }, []);
+    furnish(chip.strike, { x1: 3 - half, x2: half - 3 }, []);
+  }
+
+  mark(element, base, classes) {
+    const names = [base, ...Object.keys(classes).filter((name) => name && classes[name])].join(" ");
+    if (this.marks.get(element) === names) return;
+    this.marks.set(element, names);
+    element.setAttribute("class", names);
+  }
+
+  follow(nodes) {
+    this.viewport.reveal(nodes.map((node) => this.boxes[node.index]));
+  }
+}
+
+function chip() {
+  const rect = svg("rect", { y: -CHIP_HEIGHT / 2, height: CHIP_HEIGHT, rx: 6 });
+  const text = svg("text", { y: 4.5 });
+  const strike = svg("line", { y1: 4, y2: -4 });
+  return { group: svg("g", { class: "chip" }, rect, text, strike), rect, text, strike };
+}
+
+function place(chip, x, y) {
+  chip.group.setAttribute("transform", `translate(${x} ${y})`);
+}
+
+function curve(points) {
+  const at = (i) => `${points[i]} ${points[i + 1] + ABOVE}`;
+  let d = `M${at(0)}`;
+  for (let i = 2; i < points.length; i += 6) d += `C${at(i)} ${at(i + 2)} ${at(i + 4)}`;
+  return d;
+}
+
+function arrowheads() {
+  const head = (id, length) =>
+    svg(
+      "marker",
+      { id, viewBox: "0 0 10 10", refX: 9, refY: 5, markerUnits: "userSpaceOnUse", markerWidth: length, markerHeight: length, orient: "auto-start-reverse" },
+      svg("path", { d: "M0 1 10 5 0 9z" }),
+    );
+  return svg("defs", {}, head("forward-arrow", 9), head("backward-arrow", 11), head("current-arrow", 20));
+}

@@ -1,0 +1,84 @@
+// The recorded pass: what every node and edge holds after any number of steps. No drawing, no page.
+//
+// A *quantity* is a number or array as text, made in Python. Equal quantities are the same object.
+
+const OPERATORS = { add: "+=", overwrite: "=" };
+
+class Run {
+  constructor(data) {
+    const quantity = (i) => (i === null ? null : data.quantities[i]);
+    this.nodeHeight = data.nodeHeight;
+    this.layouts = data.layouts;
+    this.nodes = data.nodes.map((node, index) => ({ ...node, index, data: quantity(node.data), uses: 0 }));
+    this.edges = data.edges.map(([parent, child, slot], index) => ({ parent, child, slot, index }));
+    this.root = this.nodes[this.nodes.length - 1];
+    this.edgeAt = new Map(this.edges.map((edge) => [`${edge.child}:${edge.slot}`, edge]));
+    for (const edge of this.edges) this.nodes[edge.parent].uses += 1;
+    this.passes = {};
+    for (const mode of Object.keys(OPERATORS)) {
+      this.passes[mode] = data.passes[mode].map((row, i) => this.step(row, i + 1, data, quantity));
+    }
+    this.length = this.passes.add.length;
+    this.truth = this.moment("add", this.length).gradients;
+    const spoilt = this.moment("overwrite", this.length).gradients;
+    this.wrong = this.nodes.filter((node) => spoilt[node.index] !== this.truth[node.index]);
+  }
+
+  step(row, number, data, quantity) {
+    const field = Object.fromEntries(data.stepFields.map((name, i) => [name, row[i]]));
+    const word = (i) => (i === null ? null : data.words[i]);
+    return {
+      number,
+      sender: field.sender === null ? null : this.nodes[field.sender],
+      receiver: this.nodes[field.receiver],
+      edge: field.sender === null ? null : this.edgeAt.get(`${field.sender}:${field.slot}`),
+      contribution: quantity(field.contribution),
+      before: quantity(field.before),
+      after: quantity(field.after),
+      upstream: quantity(field.upstream),
+      local: quantity(field.local),
+      localText: word(field.localText),
+      rule: word(field.rule),
+    };
+  }
+
+  // After the first `at` steps: the step just taken (null at the start), each node's gradient (null if nothing has
+  // arrived), and for each edge what came along it: { step, lost }, lost meaning that a later `=` replaced it.
+  moment(mode, at) {
+    const steps = this.passes[mode];
+    const gradients = new Array(this.nodes.length).fill(null);
+    const arrivals = new Array(this.edges.length).fill(null);
+    const latest = new Map();
+    let seed = null;
+    for (const step of steps.slice(0, at)) {
+      const arrival = { step, lost: false };
+      if (mode === "overwrite" && latest.has(step.receiver)) latest.get(step.receiver).lost = true;
+      latest.set(step.receiver, arrival);
+      gradients[step.receiver.index] = step.after;
+      if (step.edge) arrivals[step.edge.index] = arrival;
+      else seed = arrival;
+    }
+    return { mode, at, step: at ? steps[at - 1] : null, gradients, arrivals, seed, ended: at === this.length };
+  }
+
+  // Every contribution to a node's gradient in the order of arrival, also those still to come.
+  ledger(mode, at, node) {
+    const steps = this.passes[mode].filter((step) => step.receiver === node);
+    const arrived = steps.filter((step) => step.number <= at).length;
+    return steps.map((step, i) => ({
+      step,
+      arrived: i < arrived,
+      lost: mode === "overwrite" && i < arrived - 1,
+    }));
+  }
+
+  // Whether a node is a leaf that the program has a name for, and not a number in it.
+  isNamedLeaf(node) {
+    return node.parents.length === 0 && !node.constant && node.named;
+  }
+
+  // What the sender of a step sends, in order: the lines of its rule.
+  siblings(mode, step) {
+    return this.passes[mode].filter((other) => other.sender === step.sender);
+  }
+}

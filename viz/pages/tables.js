@@ -1,0 +1,90 @@
+// The panel below the step: the line that runs, where a gradient comes from, all gradients.
+
+const MOST_ROWS = 60;
+
+function ruleLines(run, { step, mode }) {
+  return run.siblings(mode, step).map((line) =>
+    html("span", line === step ? { class: "runs" } : {}, `${line.receiver.name}.grad ${OPERATORS[mode]} ${line.rule}`),
+  );
+}
+
+// -- where a gradient comes from ---------------------------------------------------------------------------------------
+
+function ledgerTitle(node) {
+  const shape = isArray(node.data) ? `, shape ${node.data.shape}` : "";
+  return ["Where ", code(`${node.name}.grad`), ` comes from${shape}`];
+}
+
+function ledgerTable(run, moment, node) {
+  const entries = run.ledger(moment.mode, moment.at, node);
+  if (!entries.length) return paragraph("muted", node.constant ? "A constant takes no gradient." : "Nothing is sent to it.");
+  const rows = entries.map((entry) => ledgerRow(entry, moment));
+  return table(["from", "contribution", moment.mode === "add" ? "total" : "holds"], rows);
+}
+
+function ledgerRow({ step, arrived, lost }, moment) {
+  const from = html("td", {}, step.sender ? step.sender.title : "the seed");
+  if (!arrived) return html("tr", { class: "to-come" }, from, html("td", {}, "to come"), html("td"));
+  const sent = amount(step.contribution, "text");
+  const cell = lost ? html("td", {}, html("s", {}, sent), html("span", { class: "wrong" }, " lost")) : html("td", {}, sent);
+  const row = html("tr", {}, from, cell, html("td", {}, amount(step.after, "text")));
+  row.classList.toggle("current", step === moment.step);
+  return row;
+}
+
+// -- all gradients: built once, so that the focus stays where it is -----------------------------------------------------
+
+class GradientTable {
+  constructor(run, place, choose) {
+    this.run = run;
+    const all = run.nodes.length <= MOST_ROWS;
+    const leaves = () => run.nodes.filter((node) => run.isNamedLeaf(node));
+    const nodes = all ? run.nodes : leaves().slice(0, MOST_ROWS);
+    this.rows = nodes.map((node) => this.row(node, choose));
+    this.truthHead = html("th", { scope: "col" }, "right is");
+    const element = table(["node", "data", "grad"], this.rows.map((row) => row.element));
+    element.querySelector("thead tr").append(this.truthHead);
+    place.replaceChildren(element);
+    if (!all) place.append(paragraph("muted", `${nodes.length} leaves of ${run.nodes.length} nodes`));
+  }
+
+  row(node, choose) {
+    const name = html("button", { type: "button", title: `Where ${node.name}.grad comes from` }, node.name);
+    name.addEventListener("click", () => choose({ pin: node }));
+    const grad = html("td");
+    const truth = html("td");
+    const data = html("td", {}, amount(node.data, "text"));
+    data.firstChild.className = "amount"; // colour is for gradients
+    return { node, grad, truth, element: html("tr", {}, html("td", {}, name), data, grad, truth) };
+  }
+
+  show(moment, current) {
+    const compare = moment.ended && moment.mode === "overwrite";
+    this.truthHead.hidden = !compare;
+    for (const { node, grad, truth, element } of this.rows) {
+      const quantity = moment.gradients[node.index];
+      const missing = html("i", { class: "muted" }, gradientText(node, quantity, moment.ended));
+      grad.replaceChildren(quantity ? amount(quantity, "text") : missing);
+      truth.hidden = !compare;
+      if (compare) this.showTruth(node, truth);
+      element.classList.toggle("current", node === current);
+    }
+  }
+
+  showTruth(node, cell) {
+    const wrong = this.run.wrong.includes(node);
+    cell.className = wrong ? "wrong" : "muted";
+    cell.replaceChildren(wrong ? bold(this.run.truth[node.index].text) : "same");
+  }
+}
+
+// What stands where a gradient would: a node that takes none, and one that nothing has reached, differ from zero.
+function gradientText(node, grad, ended) {
+  if (grad) return grad.text;
+  return node.constant ? "constant" : ended ? "none" : "not yet";
+}
+
+function table(heads, rows) {
+  const head = html("tr", {}, ...heads.map((text) => html("th", { scope: "col" }, text)));
+  return html("table", {}, html("thead", {}, head), html("tbody", {}, ...rows));
+}

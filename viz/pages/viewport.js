@@ -1,0 +1,134 @@
+// Which part of the drawing the stage shows: pan, zoom, fit, follow.
+
+const LARGEST = 3;
+const SMALLEST = 0.03;
+const READABLE = 0.6; // below this the whole graph is not worth showing first
+const LARGEST_FIT = 1.4;
+const FAR = 0.3; // below this text cannot be read and is not drawn
+const MARGIN = 28;
+
+class Viewport {
+  constructor(stage, layer) {
+    this.stage = stage;
+    this.layer = layer;
+    this.content = { width: 1, height: 1 };
+    this.scale = 1;
+    this.x = this.y = 0;
+    this.fitted = true;
+    this.moved = false; // whether the last press was a drag and not a click
+    this.listen();
+  }
+
+  get size() {
+    return { width: this.stage.clientWidth, height: this.stage.clientHeight };
+  }
+
+  fitScale(content = this.content) {
+    const { width, height } = this.size;
+    return Math.min((width - 2 * MARGIN) / content.width, (height - 2 * MARGIN) / content.height, LARGEST_FIT);
+  }
+
+  fit() {
+    this.fitted = true;
+    this.scale = Math.max(this.fitScale(), SMALLEST);
+    this.centre({ x: 0, y: 0, ...this.content });
+  }
+
+  // The whole graph where it can be read, else the part around `box` at a readable size.
+  begin(content, box) {
+    this.content = content;
+    if (this.fitScale() >= READABLE) return this.fit();
+    this.fitted = false;
+    this.scale = 0.9;
+    this.centre(box);
+  }
+
+  // Move so that all boxes are in view if they can be, else at least the last one. Stay where nothing is hidden.
+  reveal(boxes) {
+    if (boxes.every((box) => this.sees(box))) return;
+    const around = enclosing(boxes);
+    const { width, height } = this.size;
+    const roomy = around.width * this.scale < width - MARGIN && around.height * this.scale < height - MARGIN;
+    this.fitted = false;
+    this.centre(roomy ? around : boxes[boxes.length - 1], true);
+  }
+
+  sees(box) {
+    const { width, height } = this.size;
+    const left = box.x * this.scale + this.x;
+    const top = box.y * this.scale + this.y;
+    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && top + box.height * this.scale <= height;
+  }
+
+  centre(box, glide = false) {
+    const { width, height } = this.size;
+    this.x = width / 2 - (box.x + box.width / 2) * this.scale;
+    this.y = height / 2 - (box.y + box.height / 2) * this.scale;
+    this.apply(glide);
+  }
+
+  // Zoom by a factor about a point of the stage, by default its middle.
+  zoom(factor, point = { x: this.size.width / 2, y: this.size.height / 2 }) {
+    const scale = Math.min(Math.max(this.scale * factor, SMALLEST), LARGEST);
+    this.x = point.x - ((point.x - this.x) * scale) / this.scale;
+    this.y = point.y - ((point.y - this.y) * scale) / this.scale;
+    this.scale = scale;
+    this.fitted = false;
+    this.apply();
+  }
+
+  apply(glide = false) {
+    this.layer.classList.toggle("gliding", glide);
+    this.layer.classList.toggle("far", this.scale < FAR);
+    this.layer.style.transform = `translate(${this.x}px, ${this.y}px) scale(${this.scale})`;
+  }
+
+  listen() {
+    const { stage } = this;
+    let from = null;
+    stage.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      event.preventDefault(); // a click must not take the focus, or the arrow keys would no longer step
+      document.activeElement?.blur();
+      from = { x: event.clientX, y: event.clientY };
+      this.moved = false;
+    });
+    window.addEventListener("pointermove", (event) => {
+      if (!from) return;
+      const dx = event.clientX - from.x;
+      const dy = event.clientY - from.y;
+      if (!this.moved && Math.hypot(dx, dy) < 4) return;
+      this.moved = true;
+      this.fitted = false;
+      stage.classList.add("dragging");
+      from = { x: event.clientX, y: event.clientY };
+      this.x += dx;
+      this.y += dy;
+      this.apply();
+    });
+    for (const end of ["pointerup", "pointercancel"]) {
+      window.addEventListener(end, () => {
+        from = null;
+        stage.classList.remove("dragging");
+      });
+    }
+    stage.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const bounds = stage.getBoundingClientRect();
+        const point = { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
+        this.zoom(Math.exp(-event.deltaY * 0.0015), point);
+      },
+      { passive: false },
+    );
+  }
+}
+
+function enclosing(boxes) {
+  const x = Math.min(...boxes.map((box) => box.x));
+  const y = Math.min(...boxes.map((box) => box.y));
+  const right = Math.max(...boxes.map((box) => box.x + box.width));
+  const bottom = Math.max(...boxes.map((box) => box.y + box.height));
+  return { x, y, width: right - x, height: bottom - y };
+}
