@@ -25,7 +25,7 @@ GREY = "#666666"
 _LINE: dict[Sign, str] = {"+": BLUE, "-": VERMILION, "0": GREY, "mixed": INK, "not finite": INK}
 _TEXT = _LINE | {"-": "#B34700"}  # vermilion, darkened so that small text reads well on white
 
-_MOST_EDGE_LABELS = 200  # nodes; above it labels are placed after the layout, which is many times faster
+_MOST_EDGE_LABELS = 500  # nodes; above it labels go where room is left, which is many times faster to lay out
 _MOST_FREE_SIZE = 150  # nodes; above it the picture is scaled to fit
 _LARGEST = "60,60"  # inches
 

@@ -20,10 +20,12 @@ Sign = Literal["+", "-", "0", "mixed", "not finite"]
 NO_GRAD = "no grad yet"
 CONSTANT = "constant"
 
+_LONGEST_BESIDE = 12  # characters of a name that stands beside its number, not above it
 _MOST_ELEMENTS = 12
 _MOST_COLUMNS = 6
 _MOST_ELEMENTS_ON_EDGE = 4
-_DIGIT = "\N{NO-BREAK SPACE}" * 2  # as wide as a digit in Helvetica and in the fonts that stand in for it
+_SPACE = "\N{NO-BREAK SPACE}"
+_DIGIT = _SPACE * 2  # as wide as a digit in Helvetica and in the fonts that stand in for it
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\{}|<>"} | {"&": "&amp;", "\n": "\\n"})
 _BACK = {"LR": "←", "RL": "→", "TB": "↑", "BT": "↓"}
 
@@ -57,38 +59,37 @@ def sign(q: Quantity) -> Sign:
 
 
 def node_label(record: NodeRecord, direction: Direction = "LR") -> str:
-    """The record label of a node: name, data and gradient; of an array also its shape and dtype."""
+    """The record label of a node: name, data and gradient; of an array also its shape and dtype.
+
+    Graphviz turns the fields of a record with the graph, and braces turn them back. A graph that grows sideways has
+    data above gradient, so that it takes less of its width.
+    """
     name = escape(clip(record.name))
     values = [_field("data", record.data), _grad_field(record)]
-    if np.ndim(record.data) == 0 and not isinstance(record.data, np.ndarray):
-        return _across([name, *values], direction)
+    if not isinstance(record.data, np.ndarray):
+        if direction in ("TB", "BT"):
+            return "|".join([name, *values])
+        return _nest([name, _nest(values)]) if len(name) <= _LONGEST_BESIDE else "|".join([name, *values])
     head = f"{name}{_DIGIT}{escape(f'{shape(record.data)} {record.data.dtype}')}"
-    return _down([head, _nest(values)], direction)
+    label = f"{head}|{_nest(values)}"
+    return _nest([label]) if direction in ("TB", "BT") else label
 
 
 def contribution_label(q: Quantity, direction: Direction = "LR") -> str:
     """What an edge says: an arrow back to the operand, and the signed number that goes there; of an array the
     elements where they are few, else its norm."""
+    back = _BACK[direction]
     if is_single(q):
-        return f"{_BACK[direction]} {_signed(np.asarray(q).item())}"
-    if np.size(q) <= _MOST_ELEMENTS_ON_EDGE:
-        return "\\n".join([f"{_BACK[direction]} {shape(q)}", *_rows(q, _signed)])
-    return f"{_BACK[direction]} {shape(q)}\\nnorm {number(_norm(np.asarray(q, dtype=np.float64)))}"
-
-
-def _across(fields: Sequence[str], direction: Direction) -> str:
-    """A record with its fields side by side. Graphviz turns records with the graph, and braces turn them back."""
-    text = "|".join(fields)
-    return text if direction in ("TB", "BT") else _nest([text])
-
-
-def _down(fields: Sequence[str], direction: Direction) -> str:
-    """A record with its fields one below the other."""
-    text = "|".join(fields)
-    return _nest([text]) if direction in ("TB", "BT") else text
+        lines = [f"{back} {_signed(np.asarray(q).item())}"]
+    elif np.size(q) <= _MOST_ELEMENTS_ON_EDGE:
+        lines = [f"{back} {shape(q)}", *_rows(q, _signed)]
+    else:
+        lines = [f"{back} {shape(q)}", f"norm {number(_norm(np.asarray(q, dtype=np.float64)))}"]
+    return "\\n".join(f"{_SPACE}{line}{_SPACE}" for line in lines)  # spaces keep the text off the line
 
 
 def _nest(fields: Sequence[str]) -> str:
+    """Fields in braces: along the other axis than what is around them."""
     return f"{{{'|'.join(fields)}}}"
 
 
