@@ -1,8 +1,10 @@
 """Looking at backpropagation: pictures, a page that steps through it, and scalar gradients beside tensor gradients."""
 
+from viz.compare import compare
+from viz.comparison import Comparison
 from viz.drawing import Drawing, draw
 from viz.graph import Graph, snapshot
 from viz.page import Page, step
 from viz.trace import Step, Trace, trace
 
-__all__ = ["Drawing", "Graph", "Page", "Step", "Trace", "draw", "snapshot", "step", "trace"]
+__all__ = ["Comparison", "Drawing", "Graph", "Page", "Step", "Trace", "compare", "draw", "snapshot", "step", "trace"]

@@ -1,0 +1,2 @@
+def draw_pair(comparison, max_nodes):
+    raise NotImplementedError

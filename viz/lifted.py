@@ -1,0 +1,212 @@
+"""One program on both engines: run on Tensors, and again lifted onto Values, the two graphs side by side."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from micrograd import Value
+from micrograd.backprop import topological_order
+from tensorgrad import Tensor, lift
+from viz.errors import TooLargeError, UserError
+
+MOST_SCALARS = 1_000_000
+
+Program = Callable[..., Tensor]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A graph of Tensors, and the graph of Values that computes the same.
+
+    tensors      every node of the tensor graph, parents before children; the root is last
+    elements     for each of them its scalar nodes, an array of the same shape; of a constant, an array of numbers
+    seed         the gradient that the root starts with
+    scalar_root  the Value to start from: the root's element, or the sum of its elements weighted with the seed
+    """
+
+    tensors: tuple[Tensor, ...]
+    elements: tuple[np.ndarray, ...]
+    seed: np.ndarray
+    scalar_root: Value
+
+    @property
+    def tensor_root(self) -> Tensor:
+        return self.tensors[-1]
+
+    @property
+    def scalar_seed(self) -> float:
+        """The gradient that `scalar_root` starts with: the weights of a weighted sum hold the seed already."""
+        return float(self.seed.item()) if self.scalar_root is _only(self.elements[-1]) else 1.0
+
+
+class Repeatable:
+    """A program with its operands, that finds Python's and NumPy's random generators in one state at every call."""
+
+    def __init__(self, program: Program, operands: Sequence[Any]) -> None:
+        self.program = program
+        self.operands = tuple(operands)
+        self._python = random.getstate()
+        self._numpy = np.random.get_state()
+
+    def __call__(self) -> Any:
+        random.setstate(self._python)
+        np.random.set_state(self._numpy)
+        return self.program(*self.operands)
+
+
+def run_on_both(run: Repeatable, gradient: Any = None, *, most: int = MOST_SCALARS) -> Pair:
+    """Run a program on Tensors, then on Values. All data is put back.
+
+    In the second run every leaf of the first run's graph that takes a gradient, operand or parameter, holds Values.
+
+    gradient  the root's gradient, as for `backward`; a single number stands for every element
+    most      how many scalar nodes there may be
+
+    Raises UserError where the program returns no Tensor that requires a gradient, needs a `gradient` that is not
+    given, cannot run on Values, or builds another graph the second time; TooLargeError over the limit.
+    """
+    root = check_result(run())
+    seed = seed_of(root, gradient)
+    tensors = tuple(topological_order(root))
+    _check_size(tensors, most)
+    with _lifted([t for t in tensors if not t._prev and t.requires_grad]):
+        lifted = tuple(topological_order(_run_lifted(run)))
+        elements = tuple(t.data for t in lifted)
+        _check_same(tensors, lifted)
+    return Pair(tensors, elements, seed, scalar_root(elements[-1], seed))
+
+
+def check_result(root: Any) -> Tensor:
+    """`root`, if it is a Tensor that a backward pass can start from. Raises UserError if not."""
+    if not isinstance(root, Tensor):
+        hint = ": return one of them" if isinstance(root, (list, tuple)) else ""
+        raise UserError(f"compare: the program must return one Tensor, got a {type(root).__name__}{hint}")
+    if not root.requires_grad:
+        raise UserError(
+            "compare: the program's result requires no gradient, so there is nothing to compare: give it an operand "
+            "that requires one, and look for detach(), no_grad() and .data on the way"
+        )
+    return root
+
+
+def seed_of(root: Tensor, gradient: Any = None) -> np.ndarray:
+    """The gradient to start from; a single number stands for every element. Raises UserError as `backward` does."""
+    if isinstance(gradient, (int, float)):
+        gradient = np.full(root.shape, gradient, dtype=root.dtype)
+    try:
+        return root._seed(gradient)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise UserError(str(error).replace("backward:", "compare:", 1)) from error
+
+
+def scalar_root(elements: np.ndarray, seed: np.ndarray) -> Value:
+    """One Value from which one pass gives all of `elements` the gradients in `seed`."""
+    only = _only(elements)
+    if only is not None:
+        return only
+    weights = tuple(seed.ravel().tolist())
+    nodes = tuple(elements.flat)
+    total = sum(w * node.data for w, node in zip(weights, nodes, strict=True))
+    return Value(total, nodes, "weighted sum", local=weights)
+
+
+def _only(elements: np.ndarray) -> Value | None:
+    return elements.item() if elements.size == 1 else None
+
+
+# -- the second run ----------------------------------------------------------------------------------------------------
+
+
+def _constant(number: float) -> Value:
+    node = Value(number)
+    node.requires_grad = False
+    return node
+
+
+def _copy(node: Value, op: str) -> Value:
+    return Value(node.data, (node,), op, local=(1.0,))
+
+
+_LIFTER = lift.Lifter(leaf=Value, constant=_constant, copy=_copy)
+
+
+@contextmanager
+def _lifted(leaves: Sequence[Tensor]) -> Iterator[None]:
+    """Values in the place of the leaves' numbers, inside the `with`."""
+    kept = [leaf._data for leaf in leaves]
+    try:
+        with lift.lifting(_LIFTER):
+            for leaf, data in zip(leaves, kept, strict=True):
+                leaf._data = lift.leaves(data)
+            yield
+    finally:
+        for leaf, data in zip(leaves, kept, strict=True):
+            leaf._data = data
+
+
+def _run_lifted(run: Repeatable) -> Tensor:
+    try:
+        return check_result(run())
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(
+            f"compare: the program runs on Tensors but not on Values ({type(error).__name__}: {error}); use "
+            "tensorgrad's operations, .item() for a number, and .detach() for a constant"
+        ) from error
+
+
+def _check_size(tensors: Sequence[Tensor], most: int) -> None:
+    """Raise TooLargeError before memory is full of scalar nodes: a product of matrices has many for each element."""
+    expected = 0
+    for t in tensors:
+        sizes = [parent.data.size for parent in t._prev]
+        expected += 2 * t.data.size * t._prev[0].shape[-1] if t._op == "@" else max([t.data.size, *sizes])
+    if expected > most:
+        raise TooLargeError(
+            f"compare: the program would make about {expected:,} scalar nodes, more than {most:,}: give it smaller "
+            "arrays (a few rows of the batch show the same), or raise max_scalars"
+        )
+
+
+def _check_same(first: Sequence[Tensor], second: Sequence[Tensor]) -> None:
+    """Raise UserError unless both runs built the same graph: place by place the same operation, shape, operands."""
+    descriptions = _described(first), _described(second)
+    for i, (one, two) in enumerate(zip(*descriptions, strict=False)):
+        if one != two:
+            raise UserError(f"compare: {_ANOTHER_GRAPH}: its node {i} was {one} and then {two}")
+    if len(first) != len(second):
+        raise UserError(f"compare: {_ANOTHER_GRAPH}: of {len(first)} nodes and then of {len(second)}")
+    for one, two in zip(first, second, strict=True):
+        if one.requires_grad and not _all_values(two.data):
+            raise UserError(
+                f"compare: the program replaces the data of {one.label or 'a leaf'} while it runs, so it is not the "
+                "same computation twice: do that outside of it"
+            )
+
+
+_ANOTHER_GRAPH = (
+    "the program built another graph when it was run a second time (does it count its calls, or draw from a random "
+    "generator of its own?)"
+)
+
+
+def _described(order: Sequence[Tensor]) -> list[str]:
+    place = {t: i for i, t in enumerate(order)}
+    return [_describe(t, [place[parent] for parent in t._prev]) for t in order]
+
+
+def _describe(t: Tensor, parents: Sequence[int]) -> str:
+    if not parents:
+        return f"a {'leaf' if t.requires_grad else 'constant'} of shape {t.shape}"
+    return f"{t._op!r} of the nodes {', '.join(map(str, parents))}, of shape {t.shape}"
+
+
+def _all_values(elements: np.ndarray) -> bool:
+    return elements.dtype == object and all(isinstance(x, Value) for x in elements.flat)

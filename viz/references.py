@@ -1,0 +1,71 @@
+"""Gradients that owe nothing to either engine: finite differences, and torch's where it is installed."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tensorgrad import Tensor
+from tensorgrad.autograd import finite_difference
+from viz.lifted import Repeatable
+
+MOST_DIFFERENCES = 2000
+
+Reference = tuple[dict[Tensor, np.ndarray], str]
+"""Gradients by leaf, and a note for the reader where they are missing, else ""."""
+
+
+def finite_differences(run: Repeatable, leaves: Sequence[Tensor], seed: np.ndarray) -> Reference:
+    """Central differences of the program along each element of each leaf, in float64 whatever the leaves' dtype."""
+    elements = sum(leaf.data.size for leaf in leaves)
+    if elements > MOST_DIFFERENCES:
+        return {}, f"no finite differences: the leaves have {elements:,} elements, more than {MOST_DIFFERENCES:,}"
+    weights = seed.astype(np.float64)
+
+    def weighted(*_: Any) -> Tensor:
+        return (run() * weights).sum()
+
+    try:
+        with _in_float64(leaves):
+            return {leaf: finite_difference(weighted, leaves, i) for i, leaf in enumerate(leaves)}, ""
+    except Exception as error:  # the program is the user's, and may fail beside the point where it was asked to run
+        return {}, f"no finite differences: the program fails near its operands ({type(error).__name__}: {error})"
+
+
+@contextmanager
+def _in_float64(leaves: Sequence[Tensor]) -> Iterator[None]:
+    kept = [(leaf._data, leaf._grad) for leaf in leaves]
+    try:
+        for leaf in leaves:
+            leaf._data = leaf._data.astype(np.float64)
+        yield
+    finally:
+        for leaf, (data, grad) in zip(leaves, kept, strict=True):
+            leaf._data, leaf._grad = data, grad
+
+
+def torch_gradients(run: Repeatable, seed: np.ndarray) -> Reference:
+    """The gradients of the program's operands when it is called with torch's tensors, if it can be."""
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        return {}, "no gradients by torch: it is not installed"
+    operands = {x: _torch_tensor(torch, x) for x in run.operands if isinstance(x, Tensor)}
+    try:
+        again = Repeatable(run.program, [operands.get(x, x) if isinstance(x, Tensor) else x for x in run.operands])
+        again().backward(torch.tensor(seed))
+    except Exception as error:  # the program was not written for torch: that is no fault of its author's
+        return {}, f"no gradients by torch: the program does not run on its tensors ({type(error).__name__}: {error})"
+    return {x: _gradient(t) for x, t in operands.items() if x.requires_grad}, ""
+
+
+def _torch_tensor(torch: Any, x: Tensor) -> Any:
+    return torch.tensor(x.data, requires_grad=x.requires_grad)
+
+
+def _gradient(t: Any) -> np.ndarray:
+    return np.zeros(tuple(t.shape)) if t.grad is None else t.grad.double().numpy()
