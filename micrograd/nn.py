@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 
+from micrograd.backprop import Node
 from micrograd.engine import Number, Value
 
 
@@ -32,7 +33,7 @@ class Neuron(Module):
         self.nonlin = nonlin
 
     def __call__(self, x: Iterable[Value | Number]) -> Value:
-        x = x if isinstance(x, (list, tuple)) else list(x)
+        x = _inputs(x)
         if len(x) != len(self.w):
             raise ValueError(f"{self} takes {len(self.w)} inputs, got {len(x)}")
         act = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
@@ -52,7 +53,7 @@ class Layer(Module):
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
 
     def __call__(self, x: Iterable[Value | Number]) -> list[Value] | Value:
-        x = x if isinstance(x, (list, tuple)) else list(x)
+        x = _inputs(x)
         out = [n(x) for n in self.neurons]
         return out[0] if len(out) == 1 else out
 
@@ -72,7 +73,7 @@ class MLP(Module):
 
     def __call__(self, x: Iterable[Value | Number]) -> list[Value] | Value:
         for layer in self.layers:
-            x = layer([x] if isinstance(x, Value) else x)  # a layer of one neuron gives a bare Value
+            x = layer(x)
         return x
 
     def parameters(self) -> list[Value]:
@@ -80,3 +81,10 @@ class MLP(Module):
 
     def __repr__(self) -> str:
         return f"MLP of [{', '.join(str(layer) for layer in self.layers)}]"
+
+
+def _inputs(x: Iterable[Value | Number] | Value) -> Sequence[Value | Number]:
+    """`x` as a sequence: a list of one where it is a single node, as a layer of one neuron hands it on."""
+    if isinstance(x, (list, tuple)):
+        return x
+    return [x] if isinstance(x, Node) and getattr(x.data, "shape", ()) == () else list(x)
