@@ -9,6 +9,7 @@ from viz.text import MINUS, clip, short
 from viz.trace import Step, Trace
 
 _MOST_ELEMENTS = 6
+_WIDEST = 60  # column; a longer text pushes the rest of its own line only
 
 
 def steps_text(trace: Trace) -> str:
@@ -32,7 +33,7 @@ def _row(number: int, step: Step, trace: Trace) -> tuple[str, str, str, str]:
 
 
 def _columns(rows: list[tuple[str, str, str, str]]) -> list[str]:
-    number, who, sent = (max((len(row[i]) for row in rows), default=0) for i in range(3))
+    number, who, sent = (min(max((len(row[i]) for row in rows), default=0), _WIDEST) for i in range(3))
     return [f"  {row[0]:>{number}}  {row[1]:<{who}}  {row[2]:<{sent}}  {row[3]}" for row in rows]
 
 

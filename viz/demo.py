@@ -1,0 +1,82 @@
+"""The two graphs of the demonstration: an expression of 7 nodes, and a network of 41 parameters on four examples."""
+
+from __future__ import annotations
+
+import importlib
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from micrograd import Value
+from micrograd.nn import MLP
+from viz.expression import parse
+
+EXPRESSION = "relu(a*b + c)*a"
+OPERANDS = {"a": 2.0, "b": -3.0, "c": 10.0}
+
+INPUTS = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]]
+TARGETS = [1.0, -1.0, -1.0, 1.0]
+LAYERS = (3, [4, 4, 1])
+SEED = 1337
+
+
+@dataclass(frozen=True)
+class Example:
+    """A graph and the names of what is in it. `variables` is a namespace, as the user's would be."""
+
+    root: Value
+    variables: dict[str, Any]
+
+
+def expression() -> Example:
+    """relu(a*b + c)*a at a=2, b=-3, c=10: `a` is used twice, and receives 4 and then -6."""
+    operands = {name: Value(number, label=name) for name, number in OPERANDS.items()}
+    program = parse(EXPRESSION)
+    return Example(program(*(operands[name] for name in program.parameters)), operands)
+
+
+def network() -> Example:
+    """MLP(3, [4, 4, 1]) and its summed squared error on four examples: 394 nodes. The same numbers every time."""
+    state = random.getstate()
+    random.seed(SEED)
+    net = MLP(*LAYERS)
+    random.setstate(state)
+    predictions = [net(x) for x in INPUTS]
+    loss = sum((p - y) ** 2 for y, p in zip(TARGETS, predictions, strict=True))
+    return Example(loss, {"net": net, "predictions": predictions, "loss": loss})
+
+
+def torch_difference(net: MLP, dtype: str) -> float | None:
+    """How far the network's gradients are at most from those that torch computes in float32 or float64.
+
+    The loss is written anew here with torch's matrices, so that it shares nothing with the graph. The network must
+    hold the gradients of one backward pass. None where torch is not installed.
+    """
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        return None
+
+    def tensor(numbers: Any, **options: Any) -> Any:
+        return torch.tensor(numbers, dtype=getattr(torch, dtype), **options)
+
+    layers = [
+        (
+            tensor([[w.data for w in neuron.w] for neuron in layer.neurons], requires_grad=True),
+            tensor([neuron.b.data for neuron in layer.neurons], requires_grad=True),
+        )
+        for layer in net.layers
+    ]
+    rows = tensor(INPUTS)
+    for number, (weights, biases) in enumerate(layers, 1):
+        rows = rows @ weights.T + biases
+        if number < len(layers):
+            rows = rows.relu()
+    ((rows[:, 0] - tensor(TARGETS)) ** 2).sum().backward()
+    theirs = [
+        float(g)
+        for weights, biases in layers
+        for row, bias in zip(weights.grad, biases.grad, strict=True)
+        for g in (*row, bias)
+    ]
+    return max(abs(p.grad - g) for p, g in zip(net.parameters(), theirs, strict=True))
