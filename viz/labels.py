@@ -81,7 +81,7 @@ def contribution_label(q: Quantity, direction: Direction = "LR") -> str:
     back = _BACK[direction]
     if is_single(q):
         lines = [f"{back} {_signed(np.asarray(q).item())}"]
-    elif np.size(q) <= _MOST_ELEMENTS_ON_EDGE:
+    elif 0 < np.size(q) <= _MOST_ELEMENTS_ON_EDGE:
         lines = [f"{back} {shape(q)}", *_rows(q, _signed)]
     else:
         lines = [f"{back} {shape(q)}", f"norm {number(_norm(np.asarray(q, dtype=np.float64)))}"]
@@ -129,8 +129,9 @@ def _statistics(array: np.ndarray) -> list[str]:
     finite = numbers[np.isfinite(numbers)]
     lines = []
     if finite.size:
-        with np.errstate(over="ignore"):
-            figures = {"min": finite.min(), "max": finite.max(), "mean": finite.mean(), "norm": _norm(finite)}
+        largest = float(np.abs(finite).max()) or 1.0  # dividing by it keeps sums and squares from overflowing
+        mean = float((finite / largest).mean()) * largest
+        figures = {"min": finite.min(), "max": finite.max(), "mean": mean, "norm": _norm(finite)}
         lines += [f"{name} {number(x)}" for name, x in figures.items()]
     counts = {"nan": np.isnan(numbers).sum(), "inf": np.isinf(numbers).sum()}
     lines += [f"{name} in {count} of {numbers.size}" for name, count in counts.items() if count]
@@ -139,11 +140,11 @@ def _statistics(array: np.ndarray) -> list[str]:
 
 
 def _norm(numbers: np.ndarray) -> float:
-    """The square root of the sum of squares, scaled so that the squares cannot overflow."""
+    """The square root of the sum of squares, which are scaled so that they cannot overflow."""
     largest = float(np.abs(numbers).max(initial=0.0))
     if largest == 0 or not np.isfinite(largest):
         return largest
-    return largest * float(np.linalg.norm(numbers.ravel() / largest))
+    return float(np.linalg.norm(numbers.ravel() / largest)) * largest
 
 
 def _element(x: float | int | bool) -> str:
