@@ -115,8 +115,8 @@ def own_result(op: str, data: Any, operands: Sequence[np.ndarray]) -> np.ndarray
     array = np.asarray(data, dtype=object)
     if array.size and not any(isinstance(x, Node) for x in array.flat):
         raise TypeError(
-            f"{op or 'a tensor'}: its data was computed from plain numbers, so it cannot be followed on Values: compute "
-            "it from its operands' .data with NumPy's functions, without float() and .item()"
+            f"{op or 'a tensor'}: its data was computed from plain numbers, so it cannot be followed on Values: "
+            "compute it from its operands' .data with NumPy's functions, without float() and .item()"
         )
     return own(op, array, operands, True)
 

@@ -97,6 +97,8 @@ class Tensor(ArrayNode):
                 "detach() and no_grad() on the way"
             )
         data = self._data
+        if data.dtype == object:
+            raise RuntimeError("backward: a program that is run on Values must leave the backward pass to its caller")
         if gradient is None:
             if data.size != 1:
                 raise RuntimeError(
