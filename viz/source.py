@@ -148,7 +148,7 @@ def running(path: Path) -> Iterator[None]:
 
     Raises UserError, one line that says where, in the place of what the file's code raises.
     """
-    before = sys.path[:], sys.argv[:]
+    path_before, argv_before = sys.path[:], sys.argv
     sys.path.insert(0, str(path.resolve().parent))
     sys.argv = [str(path)]
     try:
@@ -160,7 +160,8 @@ def running(path: Path) -> Iterator[None]:
             raise
         raise UserError(what) from error
     finally:
-        sys.path[:], sys.argv[:] = before
+        sys.path[:] = path_before
+        sys.argv = argv_before
 
 
 def _what_went_wrong(path: Path, error: BaseException) -> str | None:
