@@ -66,6 +66,7 @@ def run_dot(source: str, format: str) -> bytes:
     except OSError as error:
         raise UserError(f"{dot} could not be run: {error.strerror or error}") from error
     if done.returncode or not done.stdout:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
+        silent = f"exit status {done.returncode}" if done.returncode else "it wrote nothing"
+        said = done.stderr.decode(errors="replace").strip().splitlines() or [silent]
         raise UserError(f"{dot.name} could not draw this as {format}: {said[0]}{_HINTS.get(format, '')}")
     return done.stdout
