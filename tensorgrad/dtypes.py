@@ -21,15 +21,25 @@ def result_dtype(a: np.ndarray, b: np.ndarray) -> np.dtype:
     bool < integer < float < complex: the higher category decides, so float32 with int64 stays float32. Within a
     category NumPy's promotion holds, except that an array with axes outranks a 0-d one.
     """
-    da, db = a.dtype, b.dtype
-    if da == db:
-        return da
-    ra, rb = rank(da), rank(db)
-    if ra != rb:
-        return da if ra > rb else db
-    if (a.ndim == 0) != (b.ndim == 0):
-        return da if b.ndim == 0 else db
-    return np.promote_types(da, db)
+    if a.dtype == b.dtype:
+        return a.dtype
+    if (a.ndim == 0) == (b.ndim == 0):
+        return _promote(a.dtype, b.dtype)
+    outer, single = (b.dtype, a.dtype) if a.ndim == 0 else (a.dtype, b.dtype)
+    if rank(single) <= rank(outer):
+        return outer
+    return _complex(outer) if single.kind == "c" and outer.kind == "f" else single
+
+
+def _promote(a: np.dtype, b: np.dtype) -> np.dtype:
+    """NumPy's promotion, except that a float is not widened for the sake of an integer."""
+    low, high = sorted((a, b), key=rank)
+    return high if low.kind in "biu" and high.kind in "fc" else np.promote_types(a, b)
+
+
+def _complex(dtype: np.dtype) -> np.dtype:
+    """The complex dtype with parts of this one (of float16, which NumPy has none for, of float32)."""
+    return np.promote_types(dtype, np.complex64)
 
 
 def scalar_dtype(x: bool | int | float | complex, partner: np.dtype) -> np.dtype:
@@ -37,9 +47,9 @@ def scalar_dtype(x: bool | int | float | complex, partner: np.dtype) -> np.dtype
     kind = np.dtype(type(x))
     if rank(kind) <= rank(partner):
         return partner
-    if kind.kind == "f":
-        return default_dtype
-    return kind
+    if kind.kind == "c":
+        return _complex(partner if partner.kind == "f" else default_dtype)
+    return default_dtype if kind.kind == "f" else kind
 
 
 def rank(dtype: np.dtype) -> int:
@@ -48,6 +58,13 @@ def rank(dtype: np.dtype) -> int:
         return _RANK[dtype.kind]
     except KeyError:
         raise TypeError(f"a Tensor holds numbers, not {dtype}") from None
+
+
+def sum_dtype(dtype: np.dtype) -> np.dtype:
+    """In which dtype a sum runs: int64 for integers and booleans; float32 for float16, whose range it soon leaves."""
+    if dtype.kind in "biu":
+        return np.dtype(np.int64)
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
 def is_differentiable(dtype: np.dtype) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from micrograd.backprop import Node
 from tensorgrad import checks, lift
-from tensorgrad.dtypes import default_dtype, is_differentiable, rank, scalar_dtype
+from tensorgrad.dtypes import default_dtype, is_differentiable, rank, scalar_dtype, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.grad_mode import _mode
 
@@ -198,7 +198,8 @@ def unbroadcast(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, grad.shape[extra:], strict=True)):
         raise ShapeError(f"a contribution of shape {grad.shape} cannot be summed to an operand of shape {shape}")
     axes = (*range(extra), *(extra + i for i, n in enumerate(shape) if n == 1 and grad.shape[extra + i] != 1))
-    return grad.sum(axis=axes).reshape(shape)
+    total = grad.sum(axis=axes, dtype=sum_dtype(grad.dtype))
+    return np.asarray(total, dtype=grad.dtype).reshape(shape)
 
 
 _SCALARS = (bool, int, float, complex)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.dtypes import is_differentiable
+from tensorgrad.dtypes import is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, new, operand, quiet, record
 from tensorgrad.ops.axes import Dims, either, normalize, normalize_one
@@ -29,7 +29,11 @@ def sum(
 ) -> Tensor:
     """The sum over all axes, or over those in `dim`; with `keepdim` these stay, with length 1."""
     x, axes, keep = _arguments("sum", x, dim, keepdim, axis, keepdims)
-    return record("sum", _total(x._data, axes, keep), (x, _spread(x._data.shape, axes)))
+    a = x._data
+    out = _total(a, axes, keep)
+    if a.dtype == np.float16:
+        out = out.astype(a.dtype)
+    return record("sum", out, (x, _spread(a.shape, axes)))
 
 
 @quiet
@@ -43,8 +47,7 @@ def mean(
         raise DtypeError(f"mean: of floats only, this tensor is {a.dtype}: convert it first, or use sum")
     n = _count(a.shape, axes)
     spread = _spread(a.shape, axes)
-    wide = a.astype(np.float32) if a.dtype == np.float16 else a  # whose sum may not fit
-    out = np.asarray(_total(wide, axes, keep) / n, dtype=a.dtype)
+    out = np.asarray(_total(a, axes, keep) / n, dtype=a.dtype)
     return record("mean", out, (x, lambda g: spread(g / n)))
 
 
@@ -109,12 +112,8 @@ def _arguments(
 
 
 def _total(a: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
-    """The sum, of integers and booleans as int64, of float16 with the running total in float32 (both as torch)."""
-    if a.dtype.kind in "biu":
-        return a.sum(axis=axes, keepdims=keep, dtype=np.int64)
-    if a.dtype == np.float16:
-        return a.sum(axis=axes, keepdims=keep, dtype=np.float32).astype(np.float16)
-    out = a.sum(axis=axes, keepdims=keep)
+    """The sum, in the dtype in which it runs."""
+    out = a.sum(axis=axes, keepdims=keep, dtype=sum_dtype(a.dtype))
     return lift.nodes(out) if a.dtype == object else out
 
 
