@@ -1,2 +1,141 @@
-def draw_pair(comparison, max_nodes):
-    raise NotImplementedError
+"""A comparison as one picture: the tensor graph, and the scalar graph with the nodes of each tensor in a box."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import graphviz
+import numpy as np
+
+from micrograd.backprop import Node, chain_rule, deliver, topological_order
+from viz.dot import GREY, INK, VERMILION, add_edges, add_graph, add_node, new_digraph
+from viz.drawing import Drawing, check_size
+from viz.graph import Graph, describe
+from viz.labels import escape
+from viz.lifted import Pair
+from viz.passes import empty_gradients
+from viz.text import clip, short
+
+if TYPE_CHECKING:
+    from viz.comparison import Comparison, NodeComparison
+
+_TENSOR, _SCALAR = "t", "s"  # what the DOT names of the two graphs' nodes start with
+
+
+def draw_pair(comparison: Comparison, max_nodes: int) -> Drawing:
+    """Both graphs after one backward pass, what differs marked. Raises TooLargeError over `max_nodes` nodes."""
+    pair = comparison.pair
+    order = topological_order(pair.scalar_root)
+    check_size(len(pair.tensors) + len(order), max_nodes)
+    tensor_names = {node.name: t for node, t in zip(comparison.nodes, pair.tensors, strict=True)}
+    tensors = _after_a_pass(pair.tensors, pair.seed, tensor_names)
+    owners = owned_by(pair, order)
+    scalar_names = comparison.names | _parts(comparison, order, owners)
+    scalars = _after_a_pass(order, pair.scalar_seed, scalar_names)
+
+    dot = new_digraph(f"{clip(comparison.nodes[-1].title)}, tensors and scalars", len(tensors) + len(scalars))
+    dot.attr(compound="true", ranksep="0.2", nodesep="0.12")
+    # dot places what comes first at the bottom
+    with dot.subgraph(name="cluster_scalars") as box:
+        box.attr(**_frame(f"Values: {len(scalars)} nodes, in a box for each tensor that they stand for"))
+        _add_scalars(box, scalars, owners, comparison)
+        _mark_scalars(box, order, comparison)
+    with dot.subgraph(name="cluster_tensors") as box:
+        box.attr(**_frame(f"Tensors: {len(tensors)} nodes"))
+        add_graph(box, tensors, prefix=_TENSOR)
+        _mark_tensors(box, comparison.nodes)
+    return Drawing(dot.source)
+
+
+def _after_a_pass(order: Sequence[Node], seed: Any, names: Mapping[str, Node]) -> Graph:
+    """The graph as one backward pass leaves it; gradients are put back."""
+    with empty_gradients(order), np.errstate(over="ignore", invalid="ignore"):
+        deliver(chain_rule(order[-1], seed))
+        return describe(list(order), names, contributions=True)
+
+
+def _parts(comparison: Comparison, order: Sequence[Node], owners: Sequence[int | None]) -> dict[str, Node]:
+    """Names for the scalar nodes on the way to an element: the tensor's name and a number, "h.1"."""
+    elements = set(comparison.names.values())
+    counted: Counter[int] = Counter()
+    names = {}
+    for node, owner in zip(order, owners, strict=True):
+        if owner is not None and node._prev and node not in elements:
+            counted[owner] += 1
+            names[f"{comparison.nodes[owner].name}.{counted[owner]}"] = node
+    return names
+
+
+def _add_scalars(dot: graphviz.Digraph, graph: Graph, owners: Sequence[int | None], comparison: Comparison) -> None:
+    for i, node in enumerate(comparison.nodes):
+        members = [record for record, owner in zip(graph.nodes, owners, strict=True) if owner == i]
+        if not members:
+            continue
+        with dot.subgraph(name=f"cluster_{node.key}") as box:
+            box.attr(**_tensor_box(node))
+            for record in reversed(members):
+                add_node(box, graph, record, prefix=_SCALAR)
+    for record, owner in zip(graph.nodes, owners, strict=True):
+        if owner is None:
+            add_node(dot, graph, record, prefix=_SCALAR)
+    add_edges(dot, graph, prefix=_SCALAR)
+
+
+def owned_by(pair: Pair, order: Sequence[Node]) -> list[int | None]:
+    """For each scalar node the place of the tensor that it was made for: as an element, or on the way to one (the
+    partial sums of a product of matrices, a constant). None for the weighted sum that a pass may start from."""
+    owner: dict[Node, int] = {
+        node: i for i, elements in enumerate(pair.elements) for node in elements.flat if isinstance(node, Node)
+    }
+    for i, elements in enumerate(pair.elements):
+        waiting = [parent for node in elements.flat if isinstance(node, Node) for parent in node._prev]
+        while waiting:
+            node = waiting.pop()
+            if node not in owner:
+                owner[node] = i
+                waiting += node._prev
+    return [owner.get(node) for node in order]
+
+
+# -- marks -------------------------------------------------------------------------------------------------------------
+
+_DIFFERS = {"color": VERMILION, "penwidth": "4"}
+
+
+def _frame(title: str) -> dict[str, str]:
+    return {"label": escape(title), "labeljust": "l", "color": "white", "fontsize": "16", "fontcolor": INK}
+
+
+def _tensor_box(node: NodeComparison) -> dict[str, str]:
+    style = {"label": escape(clip(node.title)), "style": "rounded", "color": GREY, "fontcolor": GREY, "fontsize": "13"}
+    if not node.ok:
+        style |= _DIFFERS | {
+            "label": escape(f"{clip(node.title)}: {node.mismatches} of {node.value.size} differ"),
+            "fontcolor": INK,
+        }
+    return style | {"labeljust": "l", "margin": "6"}
+
+
+def _mark_tensors(dot: graphviz.Digraph, nodes: Sequence[NodeComparison]) -> None:
+    for node in nodes:
+        if not node.ok:
+            text = f"differs from the scalars in {node.mismatches} of {node.value.size}"
+            dot.node(_TENSOR + node.key, xlabel=escape(text), **_DIFFERS)
+
+
+def _mark_scalars(dot: graphviz.Digraph, order: Sequence[Node], comparison: Comparison) -> None:
+    place = {node: i for i, node in enumerate(order)}
+    for node, elements in zip(comparison.nodes, comparison.pair.elements, strict=True):
+        wrong = ~(node.value_matches & node.grad_matches)
+        for index in map(tuple, np.argwhere(wrong)):
+            if elements[index] in place:
+                dot.node(f"{_SCALAR}n{place[elements[index]]}", xlabel=escape(_other(node, index)), **_DIFFERS)
+
+
+def _other(node: NodeComparison, index: tuple[int, ...]) -> str:
+    """What the tensor engine says in the place of what the box says."""
+    if not node.value_matches[index]:
+        return f"tensor: data {short(node.value[index])}"
+    return f"tensor: grad {short(node.tensor_grad[index])}"

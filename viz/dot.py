@@ -66,11 +66,23 @@ def new_digraph(title: str, nodes: int, direction: Direction = "LR") -> graphviz
 def add_graph(dot: graphviz.Digraph, graph: Graph, *, prefix: str = "", direction: Direction = "LR") -> None:
     """Add all nodes and edges of `graph` to `dot`, their DOT names preceded by `prefix`."""
     for record in graph.nodes:
-        dot.node(prefix + record.key, **node_attributes(record, direction, is_root=record is graph.root))
-        if not record.is_leaf:
-            op = op_key(record, prefix)
-            dot.node(op, **op_attributes(record))
-            dot.edge(op, prefix + record.key, weight="10")
+        add_node(dot, graph, record, prefix=prefix, direction=direction)
+    add_edges(dot, graph, prefix=prefix, direction=direction)
+
+
+def add_node(
+    dot: graphviz.Digraph, graph: Graph, record: NodeRecord, *, prefix: str = "", direction: Direction = "LR"
+) -> None:
+    """Add one node of `graph`, and the ellipse of its operation before it."""
+    dot.node(prefix + record.key, **node_attributes(record, direction, is_root=record is graph.root))
+    if not record.is_leaf:
+        op = op_key(record, prefix)
+        dot.node(op, **op_attributes(record))
+        dot.edge(op, prefix + record.key, weight="10")
+
+
+def add_edges(dot: graphviz.Digraph, graph: Graph, *, prefix: str = "", direction: Direction = "LR") -> None:
+    """Add an edge for each use of a node of `graph`, from the operand to the ellipse of the operation."""
     place = "label" if len(graph) <= _MOST_EDGE_LABELS else "xlabel"
     for edge in graph.edges:
         dot.edge(prefix + edge.parent, op_key(graph[edge.child], prefix), **edge_attributes(edge, direction, place))
