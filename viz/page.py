@@ -23,15 +23,7 @@ MOST_NODES = 2_000
 """The largest graph that the page steps through."""
 
 _SUFFIXES = (".html", ".htm")
-_SCRIPTS = (
-    "dom.js",
-    "run.js",
-    "viewport.js",
-    "graph.js",
-    "now.js",
-    "tables.js",
-    "step.js",
-)  # in the order of their use
+_SCRIPTS = ("dom.js", "run.js", "viewport.js", "graph.js", "now.js", "tables.js", "stepper.js", "controls.js")
 _FRAME_HEIGHT = 640
 
 
@@ -70,7 +62,7 @@ def step(
 
     gradient  the seed, for a tensor of several elements
     names     a namespace to look node names up in; by default the caller's variables
-    title     the page's heading; by default "Backward pass from" and the root's name
+    title     the page's heading; by default the root's name and formula
 
     Raises what `root.backward(gradient)` would; TooLargeError for more than 2,000 nodes; NoDotError where no dot
     program can lay the graph out; UserError for a path that cannot be written or does not end in .html or .htm.
@@ -87,8 +79,8 @@ def step(
     names = caller_namespace() if names is None else names
     accumulated = trace(root, add, gradient=gradient, names=names)
     overwritten = trace(root, overwrite, gradient=gradient, names=names)
-    heading = _encodable(f"Backward pass from {accumulated.graph.root.title}" if title is None else title)
-    page = Page(_assemble(heading, script_json(page_data(accumulated, overwritten, heading))), heading)
+    heading = _encodable(accumulated.graph.root.title if title is None else title)
+    page = Page(_assemble(heading, script_json(page_data(accumulated, overwritten))), heading)
     if path is not None:
         page.save(path)
     return page

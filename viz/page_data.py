@@ -7,23 +7,16 @@ which JSON lacks, need no special care.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from viz import text
-from viz.graph import Graph, NodeRecord, Quantity
+from viz.graph import Graph, NodeRecord
 from viz.page_layout import DIRECTIONS, NODE_HEIGHT, Layout, lay_out
+from viz.page_quantities import Interned, Quantities
 from viz.trace import Step, Trace
+from viz.words import formula
 
-MOST_ELEMENTS = 64
-"""Larger arrays go into the page as a summary."""
-
-_MOST_INLINE = 4  # elements of an array that are written out in a node or on an edge
-_MOST_INLINE_CHARACTERS = 26
 _MOST_TITLE_CHARACTERS = 30
-_CHIP_DIGITS = 4
 _MOST_CHIP_WIDTH = 150
 
 # The page's fonts, as step.css sets them: pixels a character, a little more than the widest common font needs.
@@ -48,7 +41,7 @@ _STEP_FIELDS = (
 )
 
 
-def page_data(accumulated: Trace, overwritten: Trace, title: str) -> dict[str, Any]:
+def page_data(accumulated: Trace, overwritten: Trace) -> dict[str, Any]:
     """Everything the page needs, for json.dumps.
 
     accumulated, overwritten  the same pass under `+=` and under `=`
@@ -62,11 +55,10 @@ def page_data(accumulated: Trace, overwritten: Trace, title: str) -> dict[str, A
         "add": [_step_row(step, quantities, words) for step in accumulated.steps],
         "overwrite": [_step_row(step, quantities, words) for step in overwritten.steps],
     }
-    nodes = [_node(node, quantities) for node in graph.nodes]
+    nodes = [_node(node, graph, quantities) for node in graph.nodes]
     widths = _node_widths(graph, nodes, passes, quantities.records)
     chip = _chip_width(passes, quantities.records), _CHIP_HEIGHT
     return {
-        "title": title,
         "nodes": [node | {"width": width} for node, width in zip(nodes, widths, strict=True)],
         "nodeHeight": NODE_HEIGHT,
         "edges": [[_index(edge.parent), _index(edge.child), edge.slot] for edge in graph.edges],
@@ -84,118 +76,26 @@ def script_json(data: Any) -> str:
     return raw.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-class Interned:
-    """A list in which equal entries stand once."""
-
-    def __init__(self) -> None:
-        self.records: list[Any] = []
-        self._index: dict[Any, int] = {}
-
-    def index(self, key: Any, record: Any = None) -> int:
-        """The place of `record` (by default the key itself), which is added if the key is new."""
-        if key not in self._index:
-            self._index[key] = len(self.records)
-            self.records.append(key if record is None else record)
-        return self._index[key]
-
-
-class Quantities(Interned):
-    """The numbers and arrays of the page; two have the same index exactly when they are equal."""
-
-    def of(self, q: Quantity | None) -> int | None:
-        """The place of `q`, None for None."""
-        if q is None:
-            return None
-        values = np.asarray(q, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
-        is_array = isinstance(q, np.ndarray)
-        key = (is_array, values.shape, values.tobytes())
-        return self._index[key] if key in self._index else self.index(key, _describe(values, is_array))
-
-
-def _describe(values: np.ndarray, is_array: bool) -> dict[str, Any]:
-    """A quantity as the page shows it.
-
-    text   with a fixed number of decimals, for nodes and tables
-    short  for equations
-    chip   for an edge: with its sign
-    sign   1, 0 or -1; null where there is none to speak of; 0 of an array means that all of it is zero
-    shape  of an array
-    rows   the elements of a small array, a line of text for each row
-    more   what stands for the elements of a large one
-    """
-    if text.is_single(values):
-        x = values.item()
-        sign = None if np.isnan(x) else int(np.sign(x))
-        chip = text.short(x) if sign is None else text.signed(x, _CHIP_DIGITS)
-        record: dict[str, Any] = {"text": text.number(x), "short": text.short(x), "chip": chip, "sign": sign}
-    else:
-        inline = _inline(values)
-        named = f"{text.shape(values)} {inline}" if inline.startswith("norm") else inline
-        record = {"text": named, "short": named, "chip": inline, "sign": None if values.any() else 0}
-    if is_array:
-        record["shape"] = text.shape(values)
-        if values.size > MOST_ELEMENTS:
-            record["more"] = _summary(values)
-        elif values.size > 1:
-            record["rows"] = _rows(values)
-    return record
-
-
-def _inline(values: np.ndarray) -> str:
-    """The elements on one line where they are few, else their norm."""
-    if values.size == 0:
-        return "empty"
-    if values.size <= _MOST_INLINE:
-        line = _nested([text.short(x, _CHIP_DIGITS) for x in values.flat], values.shape)
-        if len(line) <= _MOST_INLINE_CHARACTERS:
-            return line
-    return f"norm {text.short(_norm(values), _CHIP_DIGITS)}"
-
-
-def _nested(elements: Sequence[str], shape: tuple[int, ...]) -> str:
-    """`elements` as Python would write an array of that shape: [[1, 2], [3, 4]]."""
-    if not shape:
-        return elements[0]
-    size = len(elements) // shape[0]
-    return f"[{', '.join(_nested(elements[i * size : (i + 1) * size], shape[1:]) for i in range(shape[0]))}]"
-
-
-def _rows(values: np.ndarray) -> list[str]:
-    """One line for each row, columns aligned; an empty line between the matrices of an array of more axes."""
-    elements = [text.short(x, _CHIP_DIGITS) for x in values.flat]
-    width = max(map(len, elements))
-    columns = values.shape[-1]
-    matrix = values.shape[-2] if values.ndim > 2 else 0
-    lines = []
-    for start in range(0, len(elements), columns):
-        if matrix and start and (start // columns) % matrix == 0:
-            lines.append("")
-        lines.append("  ".join(element.rjust(width) for element in elements[start : start + columns]))
-    return lines
-
-
-def _summary(values: np.ndarray) -> str:
-    with np.errstate(all="ignore"):  # inf - inf and overflow have their IEEE results
-        parts = {"min": values.min(), "max": values.max(), "mean": values.mean(), "norm": _norm(values)}
-    return ", ".join(f"{name} {text.short(x, _CHIP_DIGITS)}" for name, x in parts.items())
-
-
-def _norm(values: np.ndarray) -> float:
-    with np.errstate(all="ignore"):
-        return float(np.sqrt(np.square(values).sum()))
-
-
-def _node(node: NodeRecord, quantities: Quantities) -> dict[str, Any]:
+def _node(node: NodeRecord, graph: Graph, quantities: Quantities) -> dict[str, Any]:
     return {
         "name": node.name,
         "title": node.title,
-        "short": text.clip(node.title, _MOST_TITLE_CHARACTERS),
+        "short": _short_title(node, graph),
         "formula": node.formula,
         "parents": [_index(parent) for parent in node.parents],
         "named": not _is_number(node.name),
         "data": quantities.of(node.data),
         "constant": not node.requires_grad,
     }
+
+
+def _short_title(node: NodeRecord, graph: Graph) -> str:
+    """The title as it fits into a box: long operand names keep their last part, as in `h = …w[2]*x`."""
+    if len(node.title) <= _MOST_TITLE_CHARACTERS or node.is_leaf:
+        return text.clip(node.title, _MOST_TITLE_CHARACTERS)
+    names = [graph[key].name for key in node.parents]
+    tails = [f"…{name.rpartition('.')[2]}" if "." in name else name for name in names]
+    return text.clip(f"{node.name} = {formula(node.op, tails)}", _MOST_TITLE_CHARACTERS)
 
 
 def _is_number(name: str) -> bool:

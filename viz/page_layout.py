@@ -18,7 +18,7 @@ DIRECTIONS = ("LR", "TB")
 NODE_HEIGHT = 72
 _INCH = 72  # Graphviz's inch, at one pixel a point
 _ACROSS = 30  # between neighbours, with room for a line of text below a node
-_BESIDE_CHIP = 34  # what stays visible of an edge beside the number on it
+_BESIDE_CHIP = 40  # what stays visible of an edge beside the number on it
 
 
 @dataclass(frozen=True)

@@ -51,3 +51,11 @@ def clip(text: str, most: int = 40) -> str:
     """`text` on one line of at most `most` characters, the rest as an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def norm(array: np.ndarray) -> float:
+    """The square root of the sum of squares, scaled so that the squares cannot overflow; 0 of an empty array."""
+    largest = float(np.abs(array).max(initial=0.0))
+    if largest == 0 or not math.isfinite(largest):
+        return largest
+    return largest * float(np.linalg.norm(np.ravel(array) / largest))

@@ -43,7 +43,7 @@ function between(items, separator) {
   return items.flatMap((item, i) => (i ? [separator, item] : [item]));
 }
 
-// -- quantities --------------------------------------------------------------------------------------------------------
+// -- quantities ---------------------------------------------------------------------------------------------
 
 const WIDE = 30; // characters in a row of an array that may need scrolling
 

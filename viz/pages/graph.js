@@ -4,8 +4,8 @@ const TITLE_ROW = 26;
 const ROW = 23;
 const CHIP_HEIGHT = 20;
 const CHIP_CHARACTER = 7.4;
-const ABOVE = 14; // room for what is written above and below the boxes
-const BELOW = 20;
+const ABOVE = 16; // room for what is written above and below the boxes
+const BELOW = 26;
 
 class GraphView {
   constructor(run, stage, choose) {
@@ -35,7 +35,8 @@ class GraphView {
     this.marks.clear();
     this.boxes = run.nodes.map((node, i) => {
       const [x, y] = layout.nodes[i];
-      return { x: x - node.width / 2, y: y - run.nodeHeight / 2 + ABOVE, width: node.width, height: run.nodeHeight };
+      const [width, height] = [node.width, run.nodeHeight];
+      return { x: x - width / 2, y: y - height / 2 + ABOVE, width, height };
     });
     this.edges = layout.edges.map((points) => svg("path", { class: "edge", d: curve(points) }));
     this.nodes = run.nodes.map((node, i) => this.node(node, this.boxes[i]));
@@ -46,12 +47,9 @@ class GraphView {
       svg("g", {}, ...this.nodes.map((node) => node.group)),
       svg("g", {}, ...this.chips.map((c) => c.group), this.seed.group),
     );
-    this.edges.forEach((path, i) => {
-      const middle = path.getPointAtLength(path.getTotalLength() / 2);
-      place(this.chips[i], middle.x, middle.y);
-    });
+    run.edges.forEach((edge, i) => place(this.chips[i], pointAlong(this.edges[i], edge.fraction)));
     const root = this.boxes[run.root.index];
-    place(this.seed, root.x + root.width / 2, root.y - 2);
+    place(this.seed, { x: root.x + root.width / 2, y: root.y + root.height + CHIP_HEIGHT / 2 + 3 });
     const content = { width: layout.width, height: layout.height + ABOVE + BELOW };
     this.viewport.begin(content, root);
   }
@@ -77,7 +75,7 @@ class GraphView {
       truth,
       svg("title", {}, node.title),
     );
-    if (node.uses > 1) group.append(svg("text", { class: "uses", x: width, y: -5 }, `used ${node.uses}×`));
+    if (node.uses > 1) group.append(svg("text", { class: "uses", x: 1, y: -5 }, `used ${node.uses}×`));
     group.addEventListener("pointerenter", () => this.choose({ over: node }));
     group.addEventListener("pointerleave", () => this.choose({ over: null }));
     group.addEventListener("click", () => this.viewport.moved || this.choose({ pin: node }));
@@ -138,11 +136,15 @@ class GraphView {
 function chip() {
   const rect = svg("rect", { y: -CHIP_HEIGHT / 2, height: CHIP_HEIGHT, rx: 6 });
   const text = svg("text", { y: 4.5 });
-  const strike = svg("line", { y1: 4, y2: -4 });
+  const strike = svg("line");
   return { group: svg("g", { class: "chip" }, rect, text, strike), rect, text, strike };
 }
 
-function place(chip, x, y) {
+function pointAlong(path, fraction) {
+  return path.getPointAtLength(path.getTotalLength() * fraction);
+}
+
+function place(chip, { x, y }) {
   chip.group.setAttribute("transform", `translate(${x} ${y})`);
 }
 
@@ -154,11 +156,12 @@ function curve(points) {
 }
 
 function arrowheads() {
-  const head = (id, length) =>
-    svg(
-      "marker",
-      { id, viewBox: "0 0 10 10", refX: 9, refY: 5, markerUnits: "userSpaceOnUse", markerWidth: length, markerHeight: length, orient: "auto-start-reverse" },
-      svg("path", { d: "M0 1 10 5 0 9z" }),
-    );
-  return svg("defs", {}, head("forward-arrow", 9), head("backward-arrow", 11), head("current-arrow", 20));
+  const sizes = { "forward-arrow": 9, "backward-arrow": 11, "current-arrow": 20 };
+  return svg("defs", {}, ...Object.entries(sizes).map(([id, size]) => arrowhead(id, size)));
+}
+
+function arrowhead(id, size) {
+  const box = { viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: size, markerHeight: size };
+  const shape = svg("path", { d: "M0 1 10 5 0 9z" });
+  return svg("marker", { id, ...box, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, shape);
 }

@@ -8,54 +8,53 @@ function now(run, moment) {
   return parts;
 }
 
-// -- before the first step: what will happen, and why it matters -------------------------------------------------------
+// -- before the first step: what will happen, and why it matters --------------------------------------------
 
 function opening(run) {
-  const root = code(run.root.name);
-  const parts = [
-    paragraph("", `${contributions(run.length)} will go backward from `, root, ", one at a time. A node sends to each ",
-      "operand the local derivative times its own gradient."),
+  const count = `${contributions(run.length)} will go backward from `;
+  const rule = ", one at a time: a node sends to each operand the local derivative times its own gradient.";
+  const agree = () => paragraph("verdict", "Here ", code("+="), " and ", code("="), " give the same gradients.");
+  return [
+    paragraph("", count, code(run.root.name), rule),
+    ...(run.wrong.length ? warning(run) : [agree()]),
+    paragraph("muted", "Press the right arrow key, or play."),
   ];
-  if (run.wrong.length) parts.push(...warning(run));
-  else parts.push(paragraph("verdict", "Each gradient here gets one contribution, so ", code("+="), " and ", code("="), " agree."));
-  parts.push(paragraph("muted", "Press the right arrow key, or play."));
-  return parts;
 }
 
 function warning(run) {
   const example = run.wrong.find((node) => run.isNamedLeaf(node)) ?? run.wrong[0];
   const wrongly = run.moment("overwrite", run.length).gradients[example.index];
-  const parts = [
-    paragraph("verdict", ...uses(run, example), "With ", code("+="), " it ends at ", amount(run.truth[example.index]),
-      ", which is right. With ", code("="), " it ends at ", amount(wrongly), "."),
-  ];
-  if (run.wrong.length > 1) {
-    parts.push(paragraph("", "In all, ", code("="), ` gets ${run.wrong.length} of ${run.nodes.length} gradients wrong.`));
-  }
-  return parts;
+  const ends = ["With ", code("+="), " it ends at ", amount(run.truth[example.index]), ", which is right. "];
+  const fails = ["With ", code("="), " it ends at ", amount(wrongly), "."];
+  const parts = [paragraph("verdict", ...uses(run, example), ...ends, ...fails)];
+  if (run.wrong.length === 1) return parts;
+  const all = ` gets ${run.wrong.length} of ${run.nodes.length} gradients wrong.`;
+  return [...parts, paragraph("", "In all, ", code("="), all)];
 }
 
 function uses(run, node) {
   const sent = run.ledger("add", run.length, node).map(({ step }) => amount(step.contribution, "chip"));
-  if (sent.length === 1) return [code(`${node.name}.grad`), " depends on a gradient that = spoils. "];
+  const grad = code(`${node.name}.grad`);
+  if (sent.length === 1) return [grad, " comes from a gradient that ", code("="), " gets wrong. "];
   const which = sent.length > 4 ? [] : [": ", ...between(sent, " and ")];
-  return [bold(node.name), ` is used ${sent.length} times, so ${sent.length} contributions meet in `, code(`${node.name}.grad`), ...which, ". "];
+  const used = ` is used ${sent.length} times: ${sent.length} contributions meet in `;
+  return [bold(node.name), used, grad, ...which, ". "];
 }
 
-// -- a step ------------------------------------------------------------------------------------------------------------
+// -- a step -------------------------------------------------------------------------------------------------
 
 function seeding({ receiver, contribution }) {
-  const grad = code(`${receiver.name}.grad`);
-  if (contribution.short !== "1") return paragraph("", "The pass starts with ", grad, " = ", result(contribution), ", the seed that was given.");
+  const start = ["The pass starts at the end: ", code(`${receiver.name}.grad`), " = ", result(contribution)];
+  if (contribution.short !== "1") return paragraph("", ...start, ", the seed that was given.");
   const name = () => html("i", {}, receiver.name);
-  return paragraph("", "The pass starts at the end: ", grad, " = ", result(contribution), ", because d", name(), "/d", name(), " is 1.");
+  return paragraph("", ...start, ", because d", name(), "/d", name(), " is 1.");
 }
 
 function sending(step) {
   const { sender, receiver, contribution } = step;
   const sentence = paragraph("", bold(sender.name), " sends to ", bold(receiver.name), ":");
   if (step.local === null) {
-    return [sentence, list(["rule", code(step.rule)], ["contribution", result(contribution)])];
+    return [sentence, list([["contribution ", code(step.rule)], result(contribution)])];
   }
   return [sentence, isArray(contribution) ? elementwise(step) : product(step)];
 }
@@ -70,21 +69,28 @@ function product({ sender, contribution, local, localText, upstream }) {
 
 function elementwise({ sender, contribution, local, localText, upstream }) {
   return list(
-    ["local", code(localText), " = ", amount(local)],
-    ["× upstream", code(`${sender.name}.grad`), " = ", amount(upstream)],
-    ["= contribution", result(contribution)],
+    [["local ", code(localText)], amount(local)],
+    [["× upstream ", code(`${sender.name}.grad`)], amount(upstream)],
+    [["= contribution"], result(contribution)],
   );
 }
 
-function arriving({ receiver, before, contribution, after }, mode) {
-  const grad = code(`${receiver.name}.grad`);
-  const parts = [paragraph("update", grad, ` ${OPERATORS[mode]} `, isArray(contribution) ? "contribution" : amount(contribution))];
-  if (!before) parts.push(paragraph("update", "The first to arrive: ", code(`${receiver.name}.grad`), " is ", result(after)));
-  else if (isArray(contribution)) parts.push(list(["was", amount(before)], ["is now", result(after)]));
-  else if (mode === "add") parts.push(paragraph("update", amount(before), " + ", inSum(contribution), " = ", result(after)));
-  else parts.push(paragraph("update", html("s", {}, amount(before)), " → ", result(after)));
-  if (before && mode === "overwrite") parts.push(loss(before));
-  return parts;
+function arriving(step, mode) {
+  const { receiver, before, contribution } = step;
+  const taken = isArray(contribution) ? "contribution" : amount(contribution);
+  const line = paragraph("update", code(`${receiver.name}.grad ${OPERATORS[mode]} `), taken);
+  if (!before) return [line, paragraph("muted", "The first to arrive.")];
+  return mode === "add" ? [line, sum(step)] : [line, replacement(step), loss(before)];
+}
+
+function sum({ before, contribution, after }) {
+  if (isArray(contribution)) return list([["was"], amount(before)], [["is now"], result(after)]);
+  return paragraph("update", amount(before), " + ", inSum(contribution), " = ", result(after));
+}
+
+function replacement({ before, after }) {
+  if (isArray(after)) return list([["was"], html("s", {}, amount(before, "text"))], [["is now"], result(after)]);
+  return paragraph("update", html("s", {}, amount(before)), " → ", result(after));
 }
 
 function inSum(quantity) {
@@ -98,11 +104,12 @@ function loss(before) {
 
 function verdict(run, mode) {
   if (mode === "add") return paragraph("verdict", "The pass is over: every contribution was added up.");
-  if (!run.wrong.length) return paragraph("verdict", "The pass is over, and in this graph = did no harm.");
-  const names = run.wrong.slice(0, 3).map((node) => bold(node.name));
-  const are = run.wrong.length === 1 ? "gradient is" : "gradients are";
-  return paragraph("verdict bad", `The pass is over, and ${run.wrong.length} of ${run.nodes.length} ${are} wrong: `,
-    ...between(names, ", "), run.wrong.length > names.length ? ", …" : "", ". No error was raised.");
+  const { wrong, nodes } = run;
+  if (!wrong.length) return paragraph("verdict", "The pass is over, and in this graph = did no harm.");
+  const verb = wrong.length > 1 ? "are" : "is";
+  const count = `The pass is over, and ${wrong.length} of ${nodes.length} gradients ${verb} wrong: `;
+  const names = between(wrong.slice(0, 3).map((node) => bold(node.name)), ", ");
+  return paragraph("verdict bad", count, ...names, wrong.length > 3 ? ", …" : ".", " No error was raised.");
 }
 
 function contributions(count) {
@@ -110,11 +117,11 @@ function contributions(count) {
 }
 
 function list(...entries) {
-  const rows = entries.flatMap(([term, ...what]) => [html("dt", {}, term), html("dd", {}, ...what)]);
+  const rows = entries.flatMap(([term, value]) => [html("dt", {}, ...term), html("dd", {}, value)]);
   return html("dl", { class: "lines" }, ...rows);
 }
 
-// -- the same in one sentence, for screen readers ----------------------------------------------------------------------
+// -- the same in one sentence, for screen readers -----------------------------------------------------------
 
 function narration(run, moment) {
   const { step, mode } = moment;
@@ -122,6 +129,7 @@ function narration(run, moment) {
   const { sender, receiver, before, contribution, after } = step;
   const sent = sender ? `${sender.name} sends ${contribution.short} to ${receiver.name}; ` : "the seed; ";
   const lost = mode === "overwrite" && before && before.sign !== 0 ? ` ${before.short} is lost.` : "";
-  const end = !moment.ended ? "" : mode === "add" ? " End of the pass." : ` End of the pass, wrong gradients: ${run.wrong.length}.`;
+  const wrong = mode === "add" ? "" : `, wrong gradients: ${run.wrong.length}`;
+  const end = moment.ended ? ` End of the pass${wrong}.` : "";
   return `Step ${step.number}: ${sent}${receiver.name}.grad is ${after.short}.${lost}${end}`;
 }

@@ -14,6 +14,7 @@ class Run {
     this.root = this.nodes[this.nodes.length - 1];
     this.edgeAt = new Map(this.edges.map((edge) => [`${edge.child}:${edge.slot}`, edge]));
     for (const edge of this.edges) this.nodes[edge.parent].uses += 1;
+    this.spread();
     this.passes = {};
     for (const mode of Object.keys(OPERATORS)) {
       this.passes[mode] = data.passes[mode].map((row, i) => this.step(row, i + 1, data, quantity));
@@ -22,6 +23,18 @@ class Run {
     this.truth = this.moment("add", this.length).gradients;
     const spoilt = this.moment("overwrite", this.length).gradients;
     this.wrong = this.nodes.filter((node) => spoilt[node.index] !== this.truth[node.index]);
+  }
+
+  // Where along each edge its chip sits: in the middle, but apart where two nodes are joined by several edges.
+  spread() {
+    const parallel = new Map();
+    for (const edge of this.edges) {
+      const key = `${edge.parent}:${edge.child}`;
+      parallel.set(key, [...(parallel.get(key) ?? []), edge]);
+    }
+    for (const edges of parallel.values()) {
+      edges.forEach((edge, i) => (edge.fraction = (i + 0.75) / (edges.length + 0.5)));
+    }
   }
 
   step(row, number, data, quantity) {

@@ -3,21 +3,23 @@
 const MOST_ROWS = 60;
 
 function ruleLines(run, { step, mode }) {
-  return run.siblings(mode, step).map((line) =>
-    html("span", line === step ? { class: "runs" } : {}, `${line.receiver.name}.grad ${OPERATORS[mode]} ${line.rule}`),
-  );
+  return run.siblings(mode, step).map((line) => {
+    const text = `${line.receiver.name}.grad ${OPERATORS[mode]} ${line.rule}`;
+    return html("span", line === step ? { class: "runs", "aria-current": "step" } : {}, text);
+  });
 }
 
-// -- where a gradient comes from ---------------------------------------------------------------------------------------
+// -- where a gradient comes from ----------------------------------------------------------------------------
 
 function ledgerTitle(node) {
-  const shape = isArray(node.data) ? `, shape ${node.data.shape}` : "";
-  return ["Where ", code(`${node.name}.grad`), ` comes from${shape}`];
+  const shape = isArray(node.data) ? `, of shape ${node.data.shape},` : "";
+  return ["Where ", code(`${node.name}.grad`), `${shape} comes from`];
 }
 
 function ledgerTable(run, moment, node) {
   const entries = run.ledger(moment.mode, moment.at, node);
-  if (!entries.length) return paragraph("muted", node.constant ? "A constant takes no gradient." : "Nothing is sent to it.");
+  if (node.constant) return paragraph("muted", "A constant takes no gradient.");
+  if (!entries.length) return paragraph("muted", "Nothing is sent to it.");
   const rows = entries.map((entry) => ledgerRow(entry, moment));
   return table(["from", "contribution", moment.mode === "add" ? "total" : "holds"], rows);
 }
@@ -25,14 +27,14 @@ function ledgerTable(run, moment, node) {
 function ledgerRow({ step, arrived, lost }, moment) {
   const from = html("td", {}, step.sender ? step.sender.title : "the seed");
   if (!arrived) return html("tr", { class: "to-come" }, from, html("td", {}, "to come"), html("td"));
-  const sent = amount(step.contribution, "text");
-  const cell = lost ? html("td", {}, html("s", {}, sent), html("span", { class: "wrong" }, " lost")) : html("td", {}, sent);
-  const row = html("tr", {}, from, cell, html("td", {}, amount(step.after, "text")));
+  const sent = html("td", {}, oneLine(step.contribution));
+  if (lost) sent.replaceChildren(html("s", {}, ...sent.children), html("span", { class: "wrong" }, " lost"));
+  const row = html("tr", {}, from, sent, html("td", {}, oneLine(step.after)));
   row.classList.toggle("current", step === moment.step);
   return row;
 }
 
-// -- all gradients: built once, so that the focus stays where it is -----------------------------------------------------
+// -- all gradients: built once, so that the focus stays where it is -----------------------------------------
 
 class GradientTable {
   constructor(run, place, choose) {
@@ -64,7 +66,7 @@ class GradientTable {
     for (const { node, grad, truth, element } of this.rows) {
       const quantity = moment.gradients[node.index];
       const missing = html("i", { class: "muted" }, gradientText(node, quantity, moment.ended));
-      grad.replaceChildren(quantity ? amount(quantity, "text") : missing);
+      grad.replaceChildren(quantity ? oneLine(quantity) : missing);
       truth.hidden = !compare;
       if (compare) this.showTruth(node, truth);
       element.classList.toggle("current", node === current);
@@ -76,6 +78,10 @@ class GradientTable {
     cell.className = wrong ? "wrong" : "muted";
     cell.replaceChildren(wrong ? bold(this.run.truth[node.index].text) : "same");
   }
+}
+
+function oneLine(quantity) {
+  return amount(quantity, isArray(quantity) ? "chip" : "text");
 }
 
 // What stands where a gradient would: a node that takes none, and one that nothing has reached, differ from zero.

@@ -57,13 +57,21 @@ class Viewport {
     const { width, height } = this.size;
     const left = box.x * this.scale + this.x;
     const top = box.y * this.scale + this.y;
-    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && top + box.height * this.scale <= height;
+    const right = left + box.width * this.scale;
+    const bottom = top + box.height * this.scale;
+    return left >= 0 && top >= 0 && right <= width && bottom <= height;
   }
 
+  // Bring `box` to the middle, but do not show emptiness beyond the drawing's ends where there is more to see.
   centre(box, glide = false) {
     const { width, height } = this.size;
-    this.x = width / 2 - (box.x + box.width / 2) * this.scale;
-    this.y = height / 2 - (box.y + box.height / 2) * this.scale;
+    const along = (start, length, stage, whole) => {
+      const offset = stage / 2 - (start + length / 2) * this.scale;
+      const least = stage - whole * this.scale - MARGIN;
+      return least > MARGIN ? offset : Math.min(Math.max(offset, least), MARGIN);
+    };
+    this.x = along(box.x, box.width, width, this.content.width);
+    this.y = along(box.y, box.height, height, this.content.height);
     this.apply(glide);
   }
 

@@ -1,0 +1,113 @@
+"""Numbers and arrays as the stepper page shows them: text in a few forms, each different one stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from viz import text
+from viz.graph import Quantity
+
+MOST_ELEMENTS = 64
+"""Larger arrays go into the page as a summary."""
+
+_MOST_INLINE = 4  # elements of an array that are written out in a node or on an edge
+_MOST_INLINE_CHARACTERS = 26
+_FEW_DIGITS = 4
+_MATRIX_DIGITS = 3  # four columns fit the panel
+
+
+class Interned:
+    """A list in which equal entries stand once."""
+
+    def __init__(self) -> None:
+        self.records: list[Any] = []
+        self._index: dict[Any, int] = {}
+
+    def index(self, key: Any, record: Any = None) -> int:
+        """The place of `record` (by default the key itself), which is added if the key is new."""
+        if key not in self._index:
+            self._index[key] = len(self.records)
+            self.records.append(key if record is None else record)
+        return self._index[key]
+
+
+class Quantities(Interned):
+    """The numbers and arrays of the page; two have the same index exactly when they are equal."""
+
+    def of(self, q: Quantity | None) -> int | None:
+        """The place of `q`, None for None."""
+        if q is None:
+            return None
+        values = np.asarray(q, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
+        values = np.where(np.isnan(values), np.nan, values)  # of the many nans, one
+        is_array = isinstance(q, np.ndarray)
+        key = (is_array, values.shape, values.tobytes())
+        return self._index[key] if key in self._index else self.index(key, _describe(values, is_array))
+
+
+def _describe(values: np.ndarray, is_array: bool) -> dict[str, Any]:
+    """A quantity as the page shows it.
+
+    text   with a fixed number of decimals, for nodes and tables
+    short  for equations
+    chip   for an edge: with its sign
+    sign   1, 0 or -1; null where there is none to speak of; 0 of an array means that all of it is zero
+    shape  of an array
+    rows   the elements of a small array, a line of text for each row
+    more   what stands for the elements of a large one
+    """
+    if text.is_single(values):
+        x = values.item()
+        sign = None if np.isnan(x) else int(np.sign(x))
+        chip = text.signed(x, _FEW_DIGITS) if sign else text.short(x)
+        record: dict[str, Any] = {"text": text.number(x), "short": text.short(x), "chip": chip, "sign": sign}
+    else:
+        inline = _inline(values)
+        named = f"{text.shape(values)} {inline}" if inline.startswith("norm") else inline
+        record = {"text": named, "short": named, "chip": inline, "sign": None if values.any() else 0}
+    if is_array:
+        record["shape"] = text.shape(values)
+        if values.size > MOST_ELEMENTS:
+            record["more"] = _summary(values)
+        elif values.size > 1:
+            record["rows"] = _rows(values)
+    return record
+
+
+def _inline(values: np.ndarray) -> str:
+    """The elements on one line where they are few, else their norm."""
+    if values.size == 0:
+        return "empty"
+    if values.size <= _MOST_INLINE:
+        line = _nested([text.short(x, _FEW_DIGITS) for x in values.flat], values.shape)
+        if len(line) <= _MOST_INLINE_CHARACTERS:
+            return line
+    return f"norm {text.short(text.norm(values), _FEW_DIGITS)}"
+
+
+def _nested(elements: Sequence[str], shape: tuple[int, ...]) -> str:
+    """`elements` as Python would write an array of that shape: [[1, 2], [3, 4]]."""
+    if not shape:
+        return elements[0]
+    size = len(elements) // shape[0]
+    return f"[{', '.join(_nested(elements[i * size : (i + 1) * size], shape[1:]) for i in range(shape[0]))}]"
+
+
+def _rows(values: np.ndarray) -> list[str]:
+    """One line for each row, columns aligned; an empty line between the matrices of an array of more axes."""
+    rows = [[text.short(x, _MATRIX_DIGITS) for x in row] for row in values.reshape(-1, values.shape[-1])]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(element.rjust(width) for element, width in zip(row, widths, strict=True)) for row in rows]
+    if values.ndim < 3:
+        return lines
+    height = values.shape[-2]
+    return [line for i, row in enumerate(lines) for line in (["", row] if i and i % height == 0 else [row])]
+
+
+def _summary(values: np.ndarray) -> str:
+    with np.errstate(all="ignore"):  # inf - inf and overflow have their IEEE results
+        parts = {"min": values.min(), "max": values.max(), "mean": values.mean(), "norm": text.norm(values)}
+    return ", ".join(f"{name} {text.short(x, _FEW_DIGITS)}" for name, x in parts.items())

@@ -1,0 +1,107 @@
+// The stepper: what the page shows now (mode, step, chosen node), how that changes, the address that says it.
+
+const PAUSE = 1200; // milliseconds between steps at speed 1
+
+const run = new Run(JSON.parse(byId("data").textContent));
+const state = { mode: "add", at: 0, pinned: null, over: null, timer: null };
+const stage = byId("stage");
+const view = new GraphView(run, stage, choose);
+const gradients = new GradientTable(run, byId("gradients"), choose);
+
+// -- showing ------------------------------------------------------------------------------------------------
+
+function show() {
+  const moment = run.moment(state.mode, state.at);
+  const selected = state.over ?? state.pinned;
+  view.show(moment, selected);
+  showPanel(moment, selected ?? moment.step?.receiver ?? null);
+  showControls();
+}
+
+function showPanel(moment, node) {
+  const rule = moment.step?.sender ? ruleLines(run, moment) : [];
+  byId("now").replaceChildren(...now(run, moment));
+  byId("code-part").hidden = !rule.length;
+  byId("code").replaceChildren(...rule);
+  byId("ledger-part").hidden = !node;
+  if (node) {
+    byId("ledger-title").replaceChildren(...ledgerTitle(node));
+    byId("ledger").replaceChildren(ledgerTable(run, moment, node));
+  }
+  gradients.show(moment, node);
+  write(byId("narration"), narration(run, moment));
+}
+
+function showControls() {
+  const { at, mode } = state;
+  byId("slider").value = at;
+  byId("position").textContent = `step ${at} / ${run.length}`;
+  byId("first").disabled = byId("back").disabled = at === 0;
+  byId("last").disabled = byId("forward").disabled = at === run.length;
+  document.querySelector(`[name=mode][value=${mode}]`).checked = true;
+  document.body.classList.toggle("playing", state.timer !== null);
+  byId("play").setAttribute("aria-label", state.timer === null ? "Play" : "Pause");
+}
+
+// -- changing -----------------------------------------------------------------------------------------------
+
+function go(at) {
+  state.at = Math.min(Math.max(at, 0), run.length);
+  show();
+  const { step } = run.moment(state.mode, state.at);
+  view.follow(step ? [step.sender, step.receiver].filter(Boolean) : [run.root]);
+  writeAddress();
+}
+
+function setMode(mode) {
+  state.mode = mode;
+  show();
+  writeAddress();
+}
+
+function choose({ over, pin }) {
+  if (over !== undefined) state.over = over;
+  if (pin !== undefined) state.pinned = pin === state.pinned ? null : pin;
+  show();
+}
+
+function play() {
+  if (state.at === run.length) go(0);
+  state.timer = setTimeout(tick, PAUSE / 4);
+  showControls();
+}
+
+function pause() {
+  clearTimeout(state.timer);
+  state.timer = null;
+  showControls();
+}
+
+function tick() {
+  go(state.at + 1);
+  if (state.at === run.length) pause();
+  else state.timer = setTimeout(tick, PAUSE / Number(byId("speed").value));
+}
+
+// A step that the reader takes ends the playing.
+function take(at) {
+  pause();
+  go(at);
+}
+
+// -- the address: #mode=overwrite&step=7 --------------------------------------------------------------------
+
+function readAddress() {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  if (fields.get("mode") in OPERATORS) state.mode = fields.get("mode");
+  const at = Number.parseInt(fields.get("step") ?? "0", 10);
+  go(Number.isNaN(at) ? 0 : at);
+}
+
+function writeAddress() {
+  try {
+    history.replaceState(null, "", `#mode=${state.mode}&step=${state.at}`);
+  } catch {
+    // A page inside a notebook's frame has no address of its own.
+  }
+}
