@@ -169,6 +169,7 @@ HARD_UNARY = [
     ("sigmoid", -1000.0, 0.0, 0.0),
     ("sigmoid", -inf, 0.0, 0.0),
     ("sigmoid", -700.0, math.exp(-700.0), math.exp(-700.0)),
+    ("sigmoid", -740.0, math.exp(-740.0), math.exp(-740.0)),
     ("relu", 0.0, 0.0, 0.0),
     ("relu", inf, inf, 1.0),
     ("relu", -inf, 0.0, 0.0),

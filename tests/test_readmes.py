@@ -1,0 +1,253 @@
+"""Everything that the READMEs show is run: README.md and */README.md, the blocks of one file in their order.
+
+The convention for who writes a README:
+
+```python
+    Run statement by statement; the blocks of a file share their names. `# -> text`, at the end of a statement or on
+    lines of its own after it, is what the statement prints; a bare expression prints its repr, as at the prompt, and
+    an error is `# -> TypeError: its message`. `...` stands for any text, and white space counts once. What a
+    statement without `# ->` prints is not looked at. A block that imports torch needs torch.
+
+```sh
+    A command a line (a \\ at the end goes on). Those that start with `plusequals` or `python` run and must exit with
+    status 0, or with N where the line ends with `# exit N`. What is in NOT_RUN is left out, for the reason given
+    there; anything else fails the test.
+
+```console
+    The same for lines that start with `$ `; the lines after one are what it prints, `...` again for any text.
+
+Other languages are not run, and neither is a block with `<!-- not run: reason -->` on the line above it. All of a file
+runs in one empty folder that holds a copy of examples/.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import missing, require_torch
+
+ROOT = Path(__file__).parent.parent
+READMES = [path for path in (ROOT / "README.md", *sorted(ROOT.glob("[!.]*/README.md"))) if path.exists()]
+
+NOT_RUN = {
+    "pip install": "changes the environment",
+    "python -m pip": "changes the environment",
+    "python -m venv": "makes an environment",
+    "python3 -m venv": "makes an environment",
+    "source": "enters an environment",
+    ".": "enters an environment",
+    "make": "sets up an environment of its own; CI calls it",
+    "git": "reaches the network",
+    "cd": "a command here runs in the file's folder",
+}
+_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the number of its first line in the file, its lines."""
+
+    language: str
+    line: int
+    lines: list[str]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a Markdown text that are to be run."""
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        fence = re.match(r"```(\w+)", lines[number])
+        if fence:
+            end = lines.index("```", number)
+            if number == 0 or not re.match(r"<!-- not run: \S.*-->$", lines[number - 1]):
+                yield Block(fence[1], number + 2, lines[number + 1 : end])
+            number = end
+        number += 1
+
+
+@pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_readme(readme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    without_torch = 0
+    for block in blocks(readme.read_text(encoding="utf-8")):
+        if block.language == "python":
+            if _imports_torch(block) and not _has_torch():
+                without_torch += 1
+            else:
+                run_python(block, names)
+        elif block.language in ("sh", "console"):
+            for line, command, expected in commands(block):
+                run_command(line, command, expected, tmp_path)
+    if without_torch:
+        missing(f"torch is not installed, so {without_torch} blocks were not run")
+
+
+# -- Python ------------------------------------------------------------------------------------------------------------
+
+
+def run_python(block: Block, names: dict[str, Any]) -> None:
+    """Run a block in the namespace `names` and compare what each statement prints with what its comments say."""
+    statements = ast.parse("\n".join(block.lines)).body
+    ends = [statement.lineno - 1 for statement in statements[1:]] + [len(block.lines)]
+    for statement, end in zip(statements, ends, strict=True):
+        expected = _expected(block.lines[statement.lineno - 1 : end])
+        printed = _run_statement(statement, names, catch=expected is not None)
+        if expected is not None:
+            _compare(expected, printed, block.line + statement.lineno - 1)
+
+
+def _expected(lines: list[str]) -> str | None:
+    found = [match[1] for line in lines if (match := re.search(r"# -> ?(.*)$", line))]
+    return "\n".join(found) + "\n" if found else None
+
+
+def _run_statement(statement: ast.stmt, names: dict[str, Any], *, catch: bool) -> str:
+    code = compile(ast.Interactive([statement]), "README.md", "single")  # as at the prompt
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            exec(code, names)
+        except Exception as error:
+            if not catch:
+                raise
+            out.write(f"{type(error).__name__}: {error}\n")
+    return out.getvalue()
+
+
+def _compare(expected: str, printed: str, line: int) -> None:
+    if not doctest.OutputChecker().check_output(expected, printed, _FLAGS):
+        pytest.fail(f"line {line} of the README says\n{expected}but it prints\n{printed}", pytrace=False)
+
+
+def _imports_torch(block: Block) -> bool:
+    return any(re.match(r"\s*(import|from) torch\b", line) for line in block.lines)
+
+
+def _has_torch() -> bool:
+    with contextlib.suppress(pytest.skip.Exception):
+        require_torch()
+        return True
+    return False
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+def commands(block: Block) -> Iterator[tuple[int, str, str | None]]:
+    """(line number, command, what it prints or None) of a sh or console block."""
+    console = block.language == "console"
+    pending: tuple[int, str, list[str]] | None = None
+    for number, line in enumerate(block.lines, block.line):
+        if pending and pending[1].endswith("\\"):
+            pending = (pending[0], pending[1][:-1] + line.strip(), pending[2])
+        elif console and not line.startswith("$ "):
+            assert pending, f"line {number}: a console block starts with `$ command`"
+            pending[2].append(line)
+        elif line.strip() and not line.startswith("#"):
+            if pending:
+                yield _finished(pending, console)
+            pending = (number, line.removeprefix("$ ").strip(), [])
+    if pending:
+        yield _finished(pending, console)
+
+
+def _finished(pending: tuple[int, str, list[str]], console: bool) -> tuple[int, str, str | None]:
+    number, command, output = pending
+    return number, command, "".join(f"{line}\n" for line in output) if console else None
+
+
+def run_command(line: int, command: str, expected: str | None, folder: Path) -> None:
+    """Run one command in `folder`, unless NOT_RUN leaves it out."""
+    words = shlex.split(command, comments=True)
+    if any(command == start or command.startswith(f"{start} ") for start in NOT_RUN):
+        return
+    if words[0] == "plusequals":
+        words = [sys.executable, "-m", "viz", *words[1:]]
+    elif words[0] == "python":
+        words = [sys.executable, *words[1:]]
+    else:
+        pytest.fail(f"line {line}: `{command}` is neither run here nor in NOT_RUN", pytrace=False)
+    status = re.search(r"# exit (\d+)$", command)
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    if done.returncode != int(status[1] if status else 0):
+        pytest.fail(f"line {line}: `{command}` exits with {done.returncode}\n{done.stderr}", pytrace=False)
+    if expected is not None:
+        _compare(expected, done.stdout, line)
+
+
+# -- the runner itself -------------------------------------------------------------------------------------------------
+
+
+def block_of(text: str, language: str = "python") -> Block:
+    return Block(language, 1, text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 + 1  # -> 2",
+        "print('a')\n# -> a",
+        "for i in range(2):\n    print(i)\n# -> 0\n# -> 1",
+        "x = 3\nx  # -> 3",
+        "int('a')  # -> ValueError: invalid literal ...",
+        "print(1.23456)  # -> 1.23...",
+    ],
+)
+def test_what_a_statement_prints_is_compared(text):
+    run_python(block_of(text), {})
+
+
+@pytest.mark.parametrize("text", ["1 + 1  # -> 3", "x = 1  # -> 1", "int('a')  # -> 3", "print(1)\nx = 2\n# -> 1"])
+def test_a_wrong_comment_fails(text):
+    with pytest.raises(pytest.fail.Exception, match="but it prints"):
+        run_python(block_of(text), {})
+
+
+def test_an_error_that_no_comment_names_fails():
+    with pytest.raises(ZeroDivisionError):
+        run_python(block_of("1 / 0"), {})
+
+
+def test_blocks_are_found_and_left_out():
+    text = "a\n```python\nx\n```\n<!-- not run: why -->\n```sh\ny\n```\n```sh\nz\n```\n"
+    assert list(blocks(text)) == [Block("python", 3, ["x"]), Block("sh", 10, ["z"])]
+
+
+def test_commands_of_a_console_block():
+    block = block_of("$ plusequals a \\\n    b\nout\n$ plusequals c", "console")
+    assert list(commands(block)) == [(1, "plusequals a b", "out\n"), (4, "plusequals c", "")]
+
+
+def test_commands_run_and_their_status_counts(tmp_path):
+    run_command(1, "python -c 'print(1)'", "1\n", tmp_path)
+    run_command(1, "python -c 'raise SystemExit(2)'  # exit 2", None, tmp_path)
+    run_command(1, "make demo", None, tmp_path)
+    with pytest.raises(pytest.fail.Exception, match="exits with 3"):
+        run_command(1, "python -c 'raise SystemExit(3)'", None, tmp_path)
+    with pytest.raises(pytest.fail.Exception, match="neither run here nor in NOT_RUN"):
+        run_command(1, "rm -rf x", None, tmp_path)
