@@ -18,13 +18,14 @@ def either(op: str, torch_name: str, value: Any, numpy_name: str, alias: Any, de
 
 
 def normalize(op: str, dims: Dims, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """`dims` as a tuple of axes counted from the front; None stands for all of them.
+    """`dims` as a tuple of axes counted from the front; None, and as in torch an empty tuple, stand for all of them.
 
     Raises IndexError for an axis that `shape` does not have, ValueError for one named twice.
     """
-    if dims is None:
+    given = dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,)
+    if not given:
         return tuple(range(len(shape)))
-    axes = tuple(normalize_one(op, d, shape) for d in (dims if isinstance(dims, (tuple, list)) else (dims,)))
+    axes = tuple(normalize_one(op, d, shape) for d in given)
     if len(set(axes)) != len(axes):
         raise ValueError(f"{op}: dim {dims} names an axis twice")
     return axes

@@ -1,0 +1,93 @@
+"""Every line of tensorgrad/CONVENTIONS.md, on Tensors, on Values and on torch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorgrad
+from micrograd import Value
+
+TABLES = Path(__file__).parent.parent / "tensorgrad" / "CONVENTIONS.md"
+
+NAMES = ("relu", "abs", "max", "sqrt", "log", "sin", "cos", "tanh", "sigmoid", "exp", "sum", "mean")
+LITERALS = {"nan": math.nan, "inf": math.inf}
+
+
+@dataclass(frozen=True)
+class Line:
+    expression: str
+    x: Any
+    value: Any
+    gradient: Any
+    torch_gradient: Any
+
+    def run(self, module: Any, x: Any) -> Any:
+        return eval(self.expression, {name: getattr(module, name, None) for name in NAMES} | {"x": x})
+
+
+def read() -> list[Line]:
+    lines = []
+    for row in TABLES.read_text(encoding="utf-8").splitlines():
+        if row.startswith("| `"):
+            expression, *numbers = (cell.strip() for cell in row.strip("|").split("|"))
+            x, value, gradient = (literal(text) for text in numbers[:3])
+            theirs = gradient if numbers[3] == "same" else literal(numbers[3].partition(";")[0])
+            lines.append(Line(expression.strip("`"), x, value, gradient, theirs))
+    return lines
+
+
+def literal(text: str) -> Any:
+    return eval(text.strip("`"), dict(LITERALS))
+
+
+LINES = read()
+every_line = pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.expression} at {line.x}")
+
+
+def same(got: Any, want: Any) -> None:
+    np.testing.assert_allclose(np.asarray(got), np.asarray(want, dtype=np.float64), rtol=1e-12, atol=0)
+
+
+def test_the_tables_were_found():
+    assert len(LINES) > 40
+
+
+@every_line
+def test_tensors(line: Line):
+    x = tensorgrad.tensor(line.x, dtype=np.float64, requires_grad=True)
+    out = line.run(tensorgrad, x)
+    same(out.data, line.value)
+    out.sum().backward()
+    same(x.grad, line.gradient)
+
+
+SCALAR = SimpleNamespace(abs=abs, **{n: getattr(Value, n) for n in NAMES if hasattr(Value, n) and n != "abs"})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [line for line in LINES if not isinstance(line.x, list) and not line.expression.startswith(("max", "sum", "mean"))],
+    ids=lambda line: f"{line.expression} at {line.x}",
+)
+def test_values(line: Line):
+    x = Value(line.x)
+    out = line.run(SCALAR, x)
+    same(out.data, line.value)
+    out.backward()
+    same(x.grad, line.gradient)
+
+
+@every_line
+def test_torch(line: Line, torch: ModuleType):
+    x = torch.tensor(line.x, dtype=torch.float64, requires_grad=True)
+    out = line.run(torch, x)
+    same(out.detach(), line.value)
+    out.sum().backward()
+    same(x.grad, line.torch_gradient)
