@@ -59,7 +59,7 @@ def compare(
     run = Repeatable(program, operands)
     pair = run_on_both(run, gradient, most=max_scalars)
     comparison = compare_pair(pair, _given_names(namespace, parameters, operands), rtol=rtol, atol=atol)
-    return _with_references(comparison, run, torch=torch, differences=finite_differences)
+    return with_references(comparison, run, torch=torch, differences=finite_differences)
 
 
 def compare_pair(
@@ -179,7 +179,9 @@ def _floats(array: np.ndarray) -> np.ndarray:
 # -- gradients by other means ------------------------------------------------------------------------------------------
 
 
-def _with_references(comparison: Comparison, run: Repeatable, *, torch: bool, differences: bool) -> Comparison:
+def with_references(comparison: Comparison, run: Repeatable, *, torch: bool, differences: bool) -> Comparison:
+    """The comparison with the columns that `run`, the program on its operands, gives by finite differences and by
+    torch, and a note for each that is missing."""
     pair = comparison.pair
     leaves = [t for t in pair.tensors if not t._prev and t.requires_grad]
     by_differences, note = differences_of(run, leaves, pair.seed) if differences else ({}, "")
@@ -191,4 +193,4 @@ def _with_references(comparison: Comparison, run: Repeatable, *, torch: bool, di
     used = set(pair.tensors)
     unused = [x.label or f"input {i}" for i, x in enumerate(run.operands) if isinstance(x, Tensor) and x not in used]
     unused_note = f"not used by the program: {', '.join(unused)}" if unused else ""
-    return replace(comparison, nodes=nodes, notes=tuple(filter(None, (note, torch_note, unused_note))))
+    return replace(comparison, nodes=nodes, notes=(*comparison.notes, *filter(None, (note, torch_note, unused_note))))

@@ -12,8 +12,8 @@ import numpy as np
 from micrograd.backprop import Node, chain_rule, deliver, topological_order
 from viz.dot import GREY, INK, VERMILION, add_edges, add_graph, add_node, new_digraph
 from viz.drawing import Drawing, check_size
-from viz.graph import Graph, describe
-from viz.labels import escape
+from viz.graph import Graph, NodeRecord, describe
+from viz.labels import escape, node_label
 from viz.lifted import Pair
 from viz.passes import empty_gradients
 from viz.text import clip, short
@@ -36,16 +36,16 @@ def draw_pair(comparison: Comparison, max_nodes: int) -> Drawing:
     scalars = _after_a_pass(order, pair.scalar_seed, scalar_names)
 
     dot = new_digraph(f"{clip(comparison.nodes[-1].title)}, tensors and scalars", len(tensors) + len(scalars))
-    dot.attr(compound="true", ranksep="0.2", nodesep="0.12")
+    dot.attr(ranksep="0.2", nodesep="0.12")
     # dot places what comes first at the bottom
     with dot.subgraph(name="cluster_scalars") as box:
         box.attr(**_frame(f"Values: {len(scalars)} nodes, in a box for each tensor that they stand for"))
         _add_scalars(box, scalars, owners, comparison)
-        _mark_scalars(box, order, comparison)
+        _mark_scalars(box, scalars, order, comparison)
     with dot.subgraph(name="cluster_tensors") as box:
         box.attr(**_frame(f"Tensors: {len(tensors)} nodes"))
         add_graph(box, tensors, prefix=_TENSOR)
-        _mark_tensors(box, comparison.nodes)
+        _mark_tensors(box, tensors, comparison.nodes)
     return Drawing(dot.source)
 
 
@@ -118,20 +118,23 @@ def _tensor_box(node: NodeComparison) -> dict[str, str]:
     return style | {"labeljust": "l", "margin": "6"}
 
 
-def _mark_tensors(dot: graphviz.Digraph, nodes: Sequence[NodeComparison]) -> None:
-    for node in nodes:
+def _mark_tensors(dot: graphviz.Digraph, graph: Graph, nodes: Sequence[NodeComparison]) -> None:
+    for record, node in zip(graph.nodes, nodes, strict=True):
         if not node.ok:
-            text = f"differs from the scalars in {node.mismatches} of {node.value.size}"
-            dot.node(_TENSOR + node.key, xlabel=escape(text), **_DIFFERS)
+            _mark(dot, _TENSOR, record, f"differs from the scalars in {node.mismatches} of {node.value.size}")
 
 
-def _mark_scalars(dot: graphviz.Digraph, order: Sequence[Node], comparison: Comparison) -> None:
-    place = {node: i for i, node in enumerate(order)}
+def _mark_scalars(dot: graphviz.Digraph, graph: Graph, order: Sequence[Node], comparison: Comparison) -> None:
+    records = dict(zip(order, graph.nodes, strict=True))
     for node, elements in zip(comparison.nodes, comparison.pair.elements, strict=True):
-        wrong = ~(node.value_matches & node.grad_matches)
-        for index in map(tuple, np.argwhere(wrong)):
-            if elements[index] in place:
-                dot.node(f"{_SCALAR}n{place[elements[index]]}", xlabel=escape(_other(node, index)), **_DIFFERS)
+        for index in map(tuple, np.argwhere(~(node.value_matches & node.grad_matches))):
+            if elements[index] in records:
+                _mark(dot, _SCALAR, records[elements[index]], _other(node, index))
+
+
+def _mark(dot: graphviz.Digraph, prefix: str, record: NodeRecord, text: str) -> None:
+    """Draw a node's border thick, and add a field to the foot of its box."""
+    dot.node(prefix + record.key, label=f"{node_label(record)}|{escape(text)}", **_DIFFERS)
 
 
 def _other(node: NodeComparison, index: tuple[int, ...]) -> str:

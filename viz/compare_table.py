@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from viz.text import clip, number, short
 
 if TYPE_CHECKING:
-    from viz.comparison import Comparison, Row
+    from viz.comparison import Comparison, NodeComparison, Row
 
 _DIGITS = 6
 _TWO_BUGS = (
@@ -25,11 +25,11 @@ def element_name(name: str, index: Sequence[int]) -> str:
 
 
 def table(comparison: Comparison, *, every: bool = False, most: int = 200) -> str:
-    """The elements of the leaves that take gradients, or with `every` of all nodes, and the summary.
+    """The elements of the named leaves, or with `every` of all nodes, and the summary.
 
     most  how many rows there are at most; elements that disagree come first in the choice
     """
-    nodes = [node for node in comparison.nodes if every or not node.ok or (node.is_leaf and not node.is_constant)]
+    nodes = list(comparison.nodes) if every else _leaves(comparison.nodes)
     rows = [row for node in nodes for row in node.rows()]
     shown = _chosen(rows, most)
     columns = _columns(shown, {node.key: clip(node.formula) for node in nodes})
@@ -38,6 +38,23 @@ def table(comparison: Comparison, *, every: bool = False, most: int = 200) -> st
         lines.append(f"... and {len(rows) - len(shown):,} more rows")
     footnote = [_TWO_BUGS] if _overwritten_differ(shown) else []
     return "\n".join([*lines, "", *footnote, *comparison.notes, summary(comparison)])
+
+
+def _leaves(nodes: Sequence[NodeComparison]) -> list[NodeComparison]:
+    """The leaves that take gradients and have a name, and every node that disagrees. Without a name are the numbers
+    that a program of Values is written with: they are shown only where nothing else is."""
+    leaves = [node for node in nodes if node.is_leaf and not node.is_constant]
+    named = [node for node in leaves if not _is_number(node.name)] or leaves
+    chosen = set(named)
+    return [node for node in nodes if node in chosen or not node.ok]
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def summary(comparison: Comparison) -> str:

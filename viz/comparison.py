@@ -242,7 +242,7 @@ class Comparison:
         return max(float(_distance(node.tensor_grad, node.torch_grad).max(initial=0.0)) for node in found)
 
     def table(self, all: bool = False, most: int = 200) -> str:
-        """The elements of the leaves (with `all` of every node) in aligned columns, and a sentence that sums it up.
+        """The elements of the leaves and of what differs (with `all`, of every node) in columns, and a summary.
 
         most  how many rows there are at most; elements that disagree come in any case
         """
