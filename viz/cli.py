@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
 from typing import NoReturn
 
@@ -105,7 +106,5 @@ def _print_any_text() -> None:
 
 def _discard_output() -> None:
     """Let Python flush stdout into nothing at its exit, or it would complain about the closed pipe again."""
-    try:
+    with suppress(OSError, ValueError):  # a stdout without a file behind it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # a stdout without a file behind it
-        pass

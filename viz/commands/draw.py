@@ -25,6 +25,7 @@ _DEFAULT_OUTPUT = "graph.png"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `plusequals draw`."""
     add_target(parser)
     parser.add_argument(
         "-o",
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Draw the picture and return 0."""
     output = args.output or (None if args.json else _DEFAULT_OUTPUT)
     if output is not None:
         suffix_of(output)  # before the work is done

@@ -28,6 +28,7 @@ _MODES = {"+=": add, "=": overwrite, "add": add, "overwrite": overwrite}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `plusequals step`."""
     add_target(parser)
     parser.add_argument(
         "-o",
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Write the page or print the steps, and return 0."""
     printed = args.text or args.json
     if args.text and args.json:
         raise UserError("--text and --json both print on stdout: leave one out")

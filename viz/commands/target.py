@@ -52,11 +52,15 @@ class Target:
         code raises becomes a UserError, and what it prints goes to stderr."""
         return nullcontext() if self.source is None else running(self.source.path)
 
+    def operands(self) -> list[Node]:
+        """A new leaf for each of the values."""
+        return [_leaf(name, value, self.engine) for name, value in self.values.items()]
+
     def root(self) -> Node:
         """The graph's root. Raises UserError if the program returns something else."""
         if self.variable is not None:
             return self.variable
-        root = self.program(*(_leaf(name, value, self.engine) for name, value in self.values.items()))
+        root = self.program(*self.operands())
         if not isinstance(root, Node):
             raise UserError(f"{self.title} returned {describe(root)}")
         return root

@@ -1,0 +1,83 @@
+"""plusequals compare: scalar gradients beside tensor gradients."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+from micrograd import Value
+from viz.commands.backward import gradient_for
+from viz.commands.options import add_target, target_of
+from viz.commands.target import Target
+from viz.compare import compare
+from viz.comparison import Comparison
+from viz.drawing import MOST_NODES, suffix_of
+from viz.plain import dumps
+from viz.replay import compare_graph, recording
+from viz.text import MINUS
+
+HELP = "compare the gradients of the scalar and the tensor engine"
+EXAMPLES = """\
+  plusequals compare "relu(a*b + c)*a" a=2 b=-3 c=10
+  plusequals compare "(tanh(x @ w)**2).sum()" "x=[[1, 2], [3, 4]]" "w=[[1], [-1]]" --all -o both.png
+  plusequals compare train.py:loss"""
+DESCRIPTION = """\
+Run a program on Tensors and on Values, and compare every node's data and gradient element by element. Beside them
+stand finite differences, torch's gradients where it is installed, and what = would leave. Exits with 1 if anything
+differs."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `plusequals compare`."""
+    add_target(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="draw both graphs side by side: .png, .svg, .pdf or .dot (default: none)"
+    )
+    parser.add_argument("--all", action="store_true", help="a row for every element of every node, not of leaves only")
+    parser.add_argument(
+        "--torch",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="compute the gradients with torch too (default: where it is installed)",
+    )
+    parser.add_argument("--rtol", type=float, metavar="R", help="the relative tolerance (default: by dtype)")
+    parser.add_argument("--atol", type=float, metavar="A", help="the absolute tolerance (default: by dtype)")
+    parser.add_argument(
+        "--max-nodes", type=int, metavar="N", default=MOST_NODES, help=f"limit of the picture (default: {MOST_NODES:,})"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, print the table or JSON, and return 1 where anything differs."""
+    if args.output is not None:
+        suffix_of(args.output)  # before the work is done
+    with recording():  # so that a file's variable can be computed anew
+        target = target_of(args)
+    with target.running():
+        comparison = _compare(target, args)
+        if args.output is not None:
+            comparison.draw(args.output, max_nodes=args.max_nodes)
+    text = dumps(comparison.to_json()) if args.json else comparison.table(args.all).replace(MINUS, "-")
+    print(text)
+    if args.output is not None:
+        print(f"wrote {args.output}", file=sys.stderr)
+    return 0 if comparison.ok else 1
+
+
+def _compare(target: Target, args: argparse.Namespace) -> Comparison:
+    if target.source is None:
+        target = replace(target, engine="tensor")  # the scalar graph is made from the tensors' program
+    root = target.root()
+    options: dict[str, Any] = {
+        "gradient": gradient_for(root, args.gradient, target.title),
+        "rtol": args.rtol,
+        "atol": args.atol,
+        "names": target.names,
+        "torch": find_spec("torch") is not None if args.torch is None else args.torch,
+    }
+    if target.variable is not None or isinstance(root, Value):
+        return compare_graph(root, **options)
+    return compare(target.program, *target.operands(), **options)
