@@ -12,7 +12,7 @@ from micrograd.backprop import Node, add, chain_rule, overwrite, reached, topolo
 from viz.graph import Graph, NodeRecord, Quantity, check_node, describe, keep, next_slot, sent_by_slot
 from viz.names import caller_namespace
 from viz.words import contribution as rule_text
-from viz.words import local_derivative
+from viz.words import entry, local_derivative
 
 Combine = Callable[[Any, Any], Any]
 
@@ -123,7 +123,8 @@ def _step(
     operands = [graph[key].name for key in by.parents]
     theirs = sender._closure is not None
     local_text = None if theirs else local_derivative(by.op, slot, operands, by.name)
-    rule = None if theirs else rule_text(by.op, slot, operands, by.name)
+    ndims = [np.ndim(graph[key].data) for key in by.parents]
+    rule = None if theirs else rule_text(entry(by.op, ndims, np.ndim(by.data)), slot, operands, by.name)
     if rule and local_text and np.shape(sent) != np.shape(sender.grad):
         rule = f"unbroadcast({rule}, {to.name}.shape)"
     return Step(

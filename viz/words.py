@@ -30,8 +30,16 @@ LOCAL: dict[str, tuple[str, ...]] = {
 WHOLE: dict[str, tuple[str, ...]] = {
     # operation: the contribution for each operand
     "@": ("{g} @ {b}.T", "{a}.T @ {g}"),
+    "@ 1 1": ("{g} * {b}", "{g} * {a}"),
+    "@ 1 2": ("{b} @ {g}", "outer({a}, {g})"),
+    "@ 2 1": ("outer({g}, {b})", "{a}.T @ {g}"),
+    "@ batch": ("unbroadcast({g} @ {b}.mT, {a}.shape)", "unbroadcast({a}.mT @ {g}, {b}.shape)"),
+    "@ batch 1": ("{g}[..., None] * {b}", "unbroadcast({g}[..., None] * {a}, {b}.shape)"),
+    "@ 1 batch": ("unbroadcast(({b} @ {g}[..., None])[..., 0], {a}.shape)", "{a}[:, None] * {g}[..., None, :]"),
     "sum": ("broadcast_to({g}, {a}.shape)",),
     "mean": ("broadcast_to({g}, {a}.shape) * {out}.size / {a}.size",),
+    "sum axis": ("{g} copied back along the summed axes",),
+    "mean axis": ("{g} copied back along the averaged axes, / their length",),
     "max": ("{g} where {a} is the largest",),
     "reshape": ("{g}.reshape({a}.shape)",),
     "transpose": ("{g} with the axes exchanged back",),
@@ -52,8 +60,23 @@ def local_derivative(op: str, slot: int, operands: Sequence[str], out: str) -> s
     return None if texts is None or slot >= len(texts) else _fill(texts[slot], operands, out)
 
 
+def entry(op: str, ndims: Sequence[int], out_ndim: int) -> str:
+    """Where the tables have an operation, for operands and a result with so many axes.
+
+    Products with vectors have rules of their own, and so have sums over some of the axes that leave these out.
+    """
+    if op in ("sum", "mean"):
+        return f"{op} axis" if 0 < out_ndim < ndims[0] else op
+    if op != "@" or max(ndims) == min(ndims) == 2:
+        return op
+    return "@ " + " ".join(str(n) if n < 3 else "batch" for n in ndims) if 1 in ndims else "@ batch"
+
+
 def contribution(op: str, slot: int, operands: Sequence[str], out: str) -> str | None:
-    """What `out` sends to `operands[slot]`, as text; None for an operation that is not in the tables."""
+    """What `out` sends to `operands[slot]`, as text; None for an operation that is not in the tables.
+
+    op  as `entry` gives it
+    """
     texts = WHOLE.get(op)
     if texts is not None:
         return _fill(texts[slot], operands, out) if slot < len(texts) else None
