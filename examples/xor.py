@@ -23,15 +23,19 @@ def mean_squared_error():
     return sum((net(x) - target) ** 2 for x, target in zip(inputs, targets, strict=True)) / len(inputs)
 
 
-for step in range(60):
-    loss = mean_squared_error()
-    net.zero_grad()
-    loss.backward()
-    for p in net.parameters():
-        p.data -= 0.1 * p.grad
-    if step % 20 == 0:
-        print(f"step {step:2}  loss {loss.data:.4f}")
+def train(steps, rate):
+    """Gradient descent on all four cases at once."""
+    for step in range(steps):
+        loss = mean_squared_error()
+        net.zero_grad()
+        loss.backward()
+        for p in net.parameters():
+            p.data -= rate * p.grad
+        if step % 20 == 0:
+            print(f"step {step:2}  loss {loss.data:.4f}")
 
+
+train(steps=60, rate=0.1)
 net.zero_grad()
 loss = mean_squared_error()  # a fresh graph of the trained network, for the commands above
 loss.backward()

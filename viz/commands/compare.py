@@ -60,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
         comparison = _compare(target, args)
         if args.output is not None:
             comparison.draw(args.output, max_nodes=args.max_nodes)
-    text = dumps(comparison.to_json()) if args.json else comparison.table(args.all).replace(MINUS, "-")
-    print(text)
+    print(dumps(comparison.to_json()) if args.json else _table(comparison, every=args.all))
     if args.output is not None:
         print(f"wrote {args.output}", file=sys.stderr)
     return 0 if comparison.ok else 1
@@ -81,3 +80,9 @@ def _compare(target: Target, args: argparse.Namespace) -> Comparison:
     if target.variable is not None or isinstance(root, Value):
         return compare_graph(root, **options)
     return compare(target.program, *target.operands(), **options)
+
+
+def _table(comparison: Comparison, *, every: bool) -> str:
+    """As `Comparison.table`, with a hyphen for a minus sign: so that a number may be copied into a program."""
+    text = comparison.table(all=True, most=comparison.elements) if every else comparison.table()
+    return text.replace(MINUS, "-")

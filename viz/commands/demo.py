@@ -109,7 +109,7 @@ def _write(folder: Path, name: str, title: str, example: Example, comparison: Co
     picture, page, table = folder / f"{name}.png", folder / f"{name}.html", folder / f"{name}-compare.txt"
     draw(example.root, picture, names=example.variables)
     step(example.root, page, names=example.variables, title=title)
-    files.write(table, comparison.table(all=True) + "\n")
+    files.write(table, comparison.table(all=True, most=comparison.elements) + "\n")
     return [
         (picture, "the graph, with data, gradients and contributions"),
         (page, "step through the backward pass, with += and with ="),
