@@ -17,7 +17,7 @@ from viz.comparison import Comparison, NodeComparison
 from viz.errors import UserError
 from viz.lifted import MOST_SCALARS, Pair, Program, Repeatable, run_on_both
 from viz.names import caller_namespace, find_names, name_all
-from viz.passes import empty_gradients, gradients
+from viz.passes import gradients
 from viz.references import finite_differences as differences_of
 from viz.references import torch_gradients
 from viz.tolerance import allowance, backward_sizes, defaults, forward_sizes
@@ -128,8 +128,7 @@ def _node_comparisons(pair: Pair, called: Sequence[str], rtol: float, atol: floa
     scalar = _by_node(pair.scalar_root, pair.scalar_seed, order, add)
     scalar_overwritten = _by_node(pair.scalar_root, pair.scalar_seed, order, overwrite)
     value_sizes = forward_sizes(order)
-    with empty_gradients(order):
-        grad_sizes = backward_sizes(pair.scalar_root, pair.scalar_seed, order)
+    grad_sizes = backward_sizes(pair.scalar_root, pair.scalar_seed, order, value_sizes)
 
     place = {t: i for i, t in enumerate(pair.tensors)}
     found = []

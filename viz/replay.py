@@ -78,11 +78,11 @@ def compare_graph(
     order = topological_order(root)
     called = name_all(order, find_names(namespace))
     program = _ScalarProgram(order, called)
-    pair = _pair(order, called, program, gradient)
+    leaves = [Tensor(x.data, dtype=np.float64, requires_grad=x.requires_grad) for x in order if not x._prev]
+    pair = _pair(order, called, program.run(leaves), gradient)
     comparison = compare_pair(pair, dict(zip(pair.tensors, called, strict=True)), rtol=rtol, atol=atol)
     if not all(node.value_matches.all() for node in comparison.nodes):
         comparison = replace(comparison, notes=(_CHANGED,))
-    leaves = [t for t in pair.tensors if not t._prev]
     return with_references(comparison, Repeatable(program, leaves), torch=torch, differences=finite_differences)
 
 
@@ -137,14 +137,11 @@ def _number(text: str) -> int | float | None:
             return None
 
 
-def _pair(order: Sequence[Value], called: Sequence[str], program: _ScalarProgram, gradient: Any) -> Pair:
-    """The given Values beside Tensors with the same operations, node for node."""
-    leaves = [Tensor(node.data, dtype=np.float64, requires_grad=node.requires_grad) for node in order if not node._prev]
-    tensors = program.run(leaves)
+def _pair(order: Sequence[Value], called: Sequence[str], tensors: Sequence[Tensor], gradient: Any) -> Pair:
+    """The given Values beside the Tensors that stand for them, node for node."""
     for t, name in zip(tensors, called, strict=True):
         t.label = name
-    elements = tuple(_alone(node) for node in order)
-    return Pair(tuple(tensors), elements, seed_of(tensors[-1], gradient), order[-1])
+    return Pair(tuple(tensors), tuple(map(_alone, order)), seed_of(tensors[-1], gradient), order[-1])
 
 
 def _alone(node: Value) -> np.ndarray:

@@ -9,18 +9,17 @@ is relative to the size.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from micrograd import Value
-from micrograd.backprop import chain_rule
 
 _RELATIVE = {2: 1e-2, 4: 1e-5, 8: 1e-12}
 """By the dtype's bytes, some thousand times (float16: ten times) its rounding error, to leave room for depth."""
 
-_OF_A_RULE = 0.1
-"""An error in a local derivative counts for a tenth of what it multiplies: 1 - t*t near t = 1 has lost its digits."""
+_SATURATED = 0.1
+"""The least size of the local derivatives of tanh and sigmoid: 1 - t*t where t is nearly 1 has lost its digits."""
 
 
 def defaults(dtypes: Iterable[np.dtype]) -> tuple[float, float]:
@@ -42,12 +41,26 @@ def forward_sizes(order: Sequence[Value]) -> dict[Value, float]:
     return sizes
 
 
-def backward_sizes(root: Value, seed: float, order: Sequence[Value]) -> dict[Value, float]:
-    """The size of each node's gradient. Runs a pass from empty gradients: the caller keeps and restores them."""
-    for sender, parent, sent in chain_rule(root, seed):
-        doubt = 0.0 if sender is None else _OF_A_RULE * sender.grad
-        parent.grad = math.hypot(parent.grad, sent, doubt)
-    return {node: node.grad for node in order}
+def backward_sizes(
+    root: Value, seed: float, order: Sequence[Value], sizes: Mapping[Value, float]
+) -> dict[Value, float]:
+    """The size of each node's gradient; `sizes` are those of the data."""
+    found = dict.fromkeys(order, 0.0)
+    found[root] = abs(seed)
+    for node in reversed(order):
+        for slot, parent in enumerate(node._prev):
+            found[parent] = math.hypot(found[parent], _rule_size(node, slot, sizes) * found[node])
+    return found
+
+
+def _rule_size(node: Value, slot: int, sizes: Mapping[Value, float]) -> float:
+    """The size of d(node)/d(operand): where that is made of data in which something cancelled, of what did."""
+    if node._op == "*":
+        return sizes[node._prev[1 - slot]]
+    if node._op == "**2":
+        return 2.0 * sizes[node._prev[0]]
+    size = abs(node._local[slot])
+    return max(size, _SATURATED) if node._op in ("tanh", "sigmoid") else size
 
 
 def close(a: np.ndarray, b: np.ndarray, allowed: np.ndarray) -> np.ndarray:
