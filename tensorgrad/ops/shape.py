@@ -24,6 +24,8 @@ def reshape(x: Any, *shape: Any) -> Tensor:
     wanted = _integers("reshape", shape)
     before = x._data.shape
     try:
+        if any(n < -1 for n in wanted):  # NumPy takes them all for -1
+            raise ValueError
         out = x._data.reshape(wanted)
     except ValueError:
         raise ShapeError(

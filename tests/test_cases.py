@@ -1,0 +1,67 @@
+"""The autograd cases that lie beside the checkout, where they do: programs written for torch, with the right answers.
+
+All scalar cases pass, and so do the tensor cases whose operations exist here; a case that asks for one that does not
+is a skip that names it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent.parent / "shared" / "cases"
+CASES = json.loads((FOLDER / "cases.json").read_text(encoding="utf-8")) if (FOLDER / "cases.json").exists() else []
+
+CHOSEN = {"T237": "a graph may be walked again: a second backward adds to the leaves once more and does not raise"}
+"""Conventions of torch that this project chose otherwise."""
+
+NOT_YET = {"T202": "no version counter yet: a change in place between forward and backward goes unnoticed"}
+
+_MISSING = (
+    r"has no attribute|No module named|cannot import name|unexpected keyword argument|"
+    "does not support item assignment"
+)
+"""How Python says that an operation, module or argument does not exist."""
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """run_cases.py as a module, with the name torch bound to tensorgrad until the test is over."""
+    for name in list(sys.modules):
+        if name == "torch" or name.startswith("torch."):
+            monkeypatch.delitem(sys.modules, name)
+    spec = importlib.util.spec_from_file_location("run_cases", FOLDER / "run_cases.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    bound = module.bind_torch_to_tensorgrad()
+    ours = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "torch" or name.startswith("torch.")}
+    for name, package in ours.items():
+        monkeypatch.setitem(sys.modules, name, package)
+    module.package = bound
+    return module
+
+
+@pytest.mark.skipif(not CASES, reason="the folder shared/cases is not beside this checkout")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_case(case: dict[str, Any], runner: ModuleType, request: pytest.FixtureRequest):
+    if case["id"] in CHOSEN:
+        request.applymarker(pytest.mark.xfail(reason=CHOSEN[case["id"]], strict=True))
+    if case["id"] in NOT_YET:
+        request.applymarker(pytest.mark.xfail(reason=NOT_YET[case["id"]], strict=True))
+    try:
+        got = runner.run(case, runner.package)
+    except (AttributeError, ImportError, TypeError, NotImplementedError) as error:
+        if case["engine"] == "scalar" or not re.search(_MISSING, str(error)):
+            raise
+        pytest.skip(str(error))
+    want = {"forward": case["expected"]["forward"], "grads": case.get("math_grads") or case["expected"]["grads"]}
+    assert runner.close(got, want, case.get("rtol", 1e-9), case.get("atol", 1e-12)), (
+        f"{case['title']}: got {got}, want {want}"
+    )

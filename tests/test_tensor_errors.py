@@ -1,0 +1,250 @@
+"""What a Tensor refuses, and that the message says which operation, which shapes, and what to do."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tensorgrad as tg
+from micrograd import Value
+from tensorgrad import Tensor
+from tensorgrad.errors import DtypeError, ShapeError
+
+X = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+M = Tensor(np.ones((2, 3)))
+
+
+def raises(error: type[Exception], *words: str):
+    """An error of this type whose message holds the words in this order."""
+    return pytest.raises(error, match="(?s)" + ".*".join(map(re.escape, words)))
+
+
+# -- making one --------------------------------------------------------------------------------------------------------
+
+NO_NUMBERS = {
+    # what: (the data, words of the message)
+    "None": (None, "got None"),
+    "string": ("3", "got a str: write float('3')"),
+    "bytes": (b"3", "got a bytes"),
+    "list of strings": (["a", "b"], "the list holds <U1 data"),
+    "list with a string": ([1.0, "b"], "the list holds"),
+    "list with None": ([1.0, None], "this holds None"),
+    "dictionary": ({"a": 1}, "got a dict"),
+    "set": ({1.0}, "got a set"),
+    "generator": ((x for x in [1.0]), "got a generator"),
+    "object": (object(), "got a object"),
+    "array of strings": (np.array(["a"]), "holds numbers, not <U1"),
+    "dates": (np.array(["2020-01-01"], dtype="datetime64[D]"), "holds numbers, not datetime64[D]"),
+    "durations": (np.array([1], dtype="timedelta64[s]"), "holds numbers, not timedelta64[s]"),
+    "list of dates": ([np.datetime64("2020-01-01")], "datetime64[D] data"),
+    "records": (np.zeros(2, dtype=[("a", float)]), "holds numbers, not"),
+    "array of objects": (np.array([1.0, None], dtype=object), "this holds None"),
+    "numbers as objects": (np.array([1.0, 2.0], dtype=object), "convert it"),
+    "huge integers": ([10**30], "too large for NumPy"),
+    "Value": (Value(1.0), "not from Values: take their .data"),
+    "list of Values": ([Value(1.0), 2.0], "not from Values: take their .data"),
+    "array of Values": (np.array([Value(1.0)]), "not from Values: take their .data"),
+}
+every_no_number = pytest.mark.parametrize("what", NO_NUMBERS)
+
+
+@every_no_number
+def test_made_from_no_numbers(what: str):
+    data, words = NO_NUMBERS[what]
+    for make in (Tensor, tg.tensor):
+        with raises(TypeError, words):
+            make(data)
+
+
+@every_no_number
+def test_no_number_as_an_operand(what: str):
+    data, words = NO_NUMBERS[what]
+    for name, operation in {
+        "add": lambda t: t + data,
+        "mul": lambda t: t * data,
+        "pow": lambda t: t**data,
+        "matmul": lambda t: t @ data,
+        "lt": lambda t: t < data,
+    }.items():
+        with raises(TypeError, f"{name}: ", words):
+            operation(X)
+
+
+@pytest.mark.parametrize("data", [[[1, 2], [3]], [1, [2]], [[1, 2], 3], [[1], [2, 3, 4]]])
+def test_ragged_lists(data: list):
+    with raises(ValueError, "ragged: every row needs the same length"):
+        Tensor(data)
+    with raises(TypeError, "add: ", "ragged"):
+        X + data
+
+
+def test_a_value_and_a_tensor_do_not_mix():
+    v = Value(2.0)
+    for mix in (lambda: X + v, lambda: v + X, lambda: X * v, lambda: v * X, lambda: v**X, lambda: X / v, lambda: v < X):
+        with pytest.raises(TypeError, match=r"Tensor"):
+            mix()
+
+
+# -- shapes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "operation"),
+    [
+        ("add", lambda a, b: a + b),
+        ("sub", lambda a, b: a - b),
+        ("mul", lambda a, b: a * b),
+        ("div", lambda a, b: a / b),
+        ("pow", lambda a, b: a**b),
+        ("lt", tg.lt),
+        ("eq", tg.eq),
+    ],
+)
+def test_shapes_that_do_not_broadcast(name: str, operation):
+    with raises(ShapeError, f"{name}: shapes (3,) and (2,) do not broadcast", "reshape one"):
+        operation(X, Tensor([1.0, 2.0]))
+    with raises(ShapeError, f"{name}: shapes (2, 3) and (4, 1, 2)"):
+        operation(M, np.ones((4, 1, 2)))
+    with raises(ShapeError, f"{name}: shapes (4,) and (3,)"):
+        operation(np.ones(4), X)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "words"),
+    [
+        ((3,), (2,), "the last axis of the first (3) and axis 0 of the second (2) must be equal"),
+        ((2, 3), (2,), "the last axis of the first (3) and axis 0 of the second (2)"),
+        ((3,), (2, 3), "the last axis of the first (3) and axis -2 of the second (2)"),
+        ((2, 3), (2, 3), "the last axis of the first (3) and axis -2 of the second (2)"),
+        ((5, 2, 3), (5, 2, 3), "the last axis of the first (3) and axis -2 of the second (2)"),
+        ((5, 2, 3), (4, 3, 2), "the axes before the last two do not broadcast"),
+        ((), (3,), "a 0-d operand has no axis to sum over; use *"),
+        ((2, 3), (), "a 0-d operand has no axis to sum over; use *"),
+    ],
+)
+def test_products_that_do_not_fit(left: tuple, right: tuple, words: str):
+    with raises(ShapeError, f"matmul: shapes {left} and {right}", words):
+        Tensor(np.ones(left)) @ Tensor(np.ones(right))
+
+
+def test_shape_errors_are_what_numpy_and_torch_raise():
+    for error in (ValueError, RuntimeError):
+        with raises(error, "add"):
+            X + M[:, :2]
+        with raises(error, "reshape"):
+            X.reshape(2, 2)
+    for error in (TypeError, RuntimeError):
+        with raises(error, "only floating-point"):
+            tg.tensor([1], requires_grad=True)
+    assert issubclass(DtypeError, TypeError)
+
+
+# -- axes --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max"])
+def test_axes_that_are_not_there(name: str):
+    reduce = getattr(tg, name)
+    for dim in (2, -3):
+        with raises(IndexError, f"{name}: dim {dim} is not an axis of shape (2, 3); it must be from -2 to 1"):
+            reduce(M, dim)
+    with raises(IndexError, f"{name}: dim 1 is not an axis of shape ()"):
+        reduce(Tensor(1.0), 1)
+    for dim in (0.5, "0", [0.5] if name != "max" else (0, 1)):
+        with raises(TypeError, f"{name}: an axis is a whole number, got"):
+            reduce(M, dim)
+    with raises(TypeError, f"{name}: give dim or axis, not both"):
+        reduce(M, 0, axis=0)
+    with raises(TypeError, f"{name}: give keepdim or keepdims, not both"):
+        reduce(M, 0, keepdim=True, keepdims=True)
+
+
+def test_axes_named_twice():
+    for dims in ((0, 0), (0, -2), [1, 1]):
+        with raises(ValueError, "sum: dim", "names an axis twice"):
+            M.sum(dims)
+
+
+def test_the_largest_of_nothing():
+    with raises(ValueError, "max: a tensor of shape (0, 3) has no largest element"):
+        tg.zeros(0, 3).max()
+    with raises(ValueError, "max: dim 0 of shape (0, 3)"):
+        tg.zeros(0, 3).max(0)
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 2), (-1, 2), (-1, -1), (), (0,), (-1, 0), (-2,)])
+def test_a_shape_that_does_not_fit(shape: tuple[int, ...]):
+    with raises(ShapeError, f"reshape: 3 elements of shape (3,) do not fit the shape {shape}"):
+        X.reshape(shape)
+
+
+@pytest.mark.parametrize("shape", [(1.5,), (None,), ("3",), ((1, 2), 3)])
+def test_a_shape_of_no_whole_numbers(shape: tuple):
+    with raises(TypeError, "reshape: takes whole numbers"):
+        X.reshape(*shape)
+
+
+def test_transposing_axes_that_are_not_there():
+    with raises(IndexError, "transpose: dim 1 is not an axis of shape (3,)"):
+        X.transpose(0, 1)
+    with raises(IndexError, "permute: dim 2"):
+        M.permute(0, 2)
+    for dims in ((0,), (0, 0), (0, 1, 0), ()):
+        with raises(ValueError, "permute:", "must name each of the 2 axes of (2, 3) once"):
+            M.permute(dims)
+
+
+# -- index -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", [3, -4, (0, 0), [0, 3], np.array([5]), np.array([True, False]), slice(None, None, 0)])
+def test_positions_that_are_not_there(where):
+    with raises(IndexError, "index: ", "the tensor has shape (3,)"):
+        X[where]
+
+
+@pytest.mark.parametrize("where", [1.0, "a", [0.5], np.array([1.0]), Tensor([0.0, 1.0]), [[0, 1], [0]], {}, [None, 0]])
+def test_positions_that_are_no_positions(where):
+    with raises(IndexError, "index: ", "the tensor has shape (3,)"):
+        X[where]
+
+
+def test_a_slice_of_no_whole_numbers():
+    with raises(TypeError, "index: slice indices must be integers", "(3,)"):
+        X[0:1.5]
+
+
+def test_item_assignment_is_refused():
+    with raises(TypeError, "item assignment"):
+        X[0] = 1.0
+
+
+# -- one number --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("convert", [float, int, bool])
+def test_several_elements_are_no_number(convert: type):
+    with raises(ValueError, f"{convert.__name__}() of a tensor of shape (3,)", "3 elements"):
+        convert(X)
+    with raises(ValueError, "0 elements"):
+        convert(Tensor([]))
+
+
+def test_no_number_no_length_no_position():
+    with raises(ValueError, "item: a tensor of shape (3,)", "3 elements, not one; use .tolist()"):
+        X.item()
+    with raises(TypeError, "len() of a 0-d tensor"):
+        len(Tensor(1.0))
+    with raises(TypeError, "iteration over a 0-d tensor"):
+        iter(Tensor(1.0))
+    with raises(TypeError, "only integer tensors", "float32"):
+        [0, 1][Tensor(1.0)]
+    assert [5, 6][tg.tensor(1)] == 6
+
+
+def test_a_label_is_used_in_messages():
+    w = Tensor([1.0, 2.0], requires_grad=True, label="w")
+    with raises(RuntimeError, "w of shape (2,), float32 is not a scalar"):
+        w.backward()
