@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from operator import add, methodcaller, mul, neg, pow, sub, truediv
 from typing import Any
 
@@ -128,13 +129,14 @@ def _operation(node: Value, name: str) -> Callable[..., Any]:
 
 
 def _number(text: str) -> int | float | None:
-    try:
-        return int(text)
-    except ValueError:
+    """The exponent that an operation's name spells: 2, 0.5, 1e-05, 1/3."""
+    for read in (int, float, Fraction):
         try:
-            return float(text)
-        except ValueError:
-            return None
+            number = read(text)
+        except (ValueError, ZeroDivisionError):
+            continue
+        return number if isinstance(number, int) else float(number)
+    return None
 
 
 def _pair(order: Sequence[Value], called: Sequence[str], tensors: Sequence[Tensor], gradient: Any) -> Pair:
