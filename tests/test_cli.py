@@ -342,3 +342,17 @@ def test_a_closed_pipe_is_quiet():
         running.stdout.close()
         assert running.stderr.read() == b""
         assert running.wait() == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "viz", "step", *SEVEN, "--text"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, "plusequals: stdout: No space left on device\n")

@@ -56,6 +56,8 @@ BAD = [
     (["draw", "net.py:deep"], "`plusequals step`"),
     (["step", "net.py:deep"], "nodes"),
     (["draw", *SEVEN, "-o", "net.py/x.png"], "cannot write net.py/x.png"),
+    (["draw", *SEVEN, "-o", "x" * 300 + ".png"], "name too long"),
+    (["step", "x" * 300 + ".py:loss"], "name too long"),
     (["draw", *SEVEN, "-o", "g.jpg"], "let it end in one of .png"),
     (["draw", *SEVEN, "-o", "graph"], "let it end in one of .png"),
     (["step", *SEVEN, "-o", "steps.txt"], ".html"),
@@ -74,7 +76,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+@pytest.mark.parametrize(("arguments", "words"), BAD, ids=[" ".join(arguments)[:60] for arguments, _ in BAD])
 def test_bad_input(folder, arguments, words):
     status, out, err = run(*arguments)
     assert status == 2

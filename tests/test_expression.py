@@ -186,6 +186,7 @@ def test_refused_with_the_place(text, column, words):
         ("-" * 4_900 + "a", "at most 200 operations"),
         ("(" * 1_000 + "a" + ")" * 1_000, "too many nested parentheses"),
         ("a\0b", "null bytes"),
+        ("a*\udcff", "cannot be read"),
         ("9" * 4_999, "4300 digits"),
     ],
 )

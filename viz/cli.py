@@ -30,14 +30,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = _run(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
     except UserError as error:
-        print(f"plusequals: {' '.join(str(error).split())}", file=sys.stderr)
-        return _BAD_INPUT
+        return _complain(str(error))
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # whoever reads our output has read enough, as `head` does
         _discard_output()
         return _CLOSED_PIPE
+    except OSError as error:  # a full disk, a name that is too long
+        if error.filename is None:  # it was stdout
+            _discard_output()
+        return _complain(f"{error.filename or 'stdout'}: {error.strerror or error}")
     return status
+
+
+def _complain(message: str) -> int:
+    print(f"plusequals: {' '.join(message.split())}", file=sys.stderr)
+    return _BAD_INPUT
 
 
 def _run(arguments: list[str]) -> int:

@@ -78,8 +78,10 @@ def _syntax_tree(source: str) -> ast.expr:
             "invalid decimal literal": "a name cannot follow a number directly: write 2*a for 2a",
         }.get(error.msg, error.msg)
         raise UserError(f"{hint} ({place(source, max(error.offset or 1, 1))})") from None
-    except (RecursionError, MemoryError, ValueError):
-        raise UserError(f"the expression cannot be read: {_too_deep()}") from None
+    except (RecursionError, MemoryError):
+        raise UserError(f"the expression is too deep: {_too_deep()}") from None
+    except ValueError as error:
+        raise UserError(f"the expression cannot be read: {error}") from None
 
 
 def _check_depth(tree: ast.expr) -> None:
