@@ -140,6 +140,17 @@ def own_operations():
     return [root.data, x.grad, y.grad]
 
 
+def own_operation_by_hand():
+    """The rule of an own operation called by hand, among built-in ones."""
+    x, w = Value(0.6), Value(-0.8)
+    product = x * w
+    out = tanh(product)
+    out.grad = 1.0
+    out._backward()
+    product._backward()
+    return [product.grad, x.grad, w.grad]
+
+
 def wrapped_rule():
     """A built-in node's rule wrapped: here it is scaled, and counts its calls."""
     x = Value(3.0)
@@ -262,6 +273,7 @@ PROGRAMS = [
     by_hand,
     in_slow_motion,
     own_operations,
+    own_operation_by_hand,
     wrapped_rule,
     gradient_stopped,
     adam,

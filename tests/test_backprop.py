@@ -125,6 +125,17 @@ def test_not_reached_is_told_from_a_computed_zero(engine):
     assert not reached(engine.leaf(1.0))
 
 
+@on_both_engines
+@pytest.mark.parametrize("combine", [add, overwrite])
+def test_a_zero_that_a_users_rule_sends_has_arrived(engine, combine):
+    x = engine.leaf(2.0)
+    out = engine.custom(2.0, (x,), "mine")
+    out._backward = lambda: None
+    deliver(chain_rule(out, out._seed()), combine)
+    assert reached(x)
+    assert number(x.grad) == 0.0
+
+
 # -- one pass at a time ------------------------------------------------------------------------------------------------
 
 

@@ -298,6 +298,12 @@ def test_equality_and_hash_are_identity():
     assert b not in [a]
 
 
+def test_comparisons_between_values():
+    a, b, c = Value(1.0), Value(2.0), Value(2.0)
+    assert (a < b, b < c, a <= b, b <= c, c <= a) == (True, False, True, True, False)
+    assert (b > a, b > c, b >= a, b >= c, a >= c) == (True, False, True, True, False)
+
+
 def test_values_can_be_sorted():
     values = [Value(x) for x in (3.0, -1.0, 2.0)]
     assert [v.data for v in sorted(values)] == [-1.0, 2.0, 3.0]

@@ -65,6 +65,11 @@ def test_comparisons_by_value_with_numbers(x):
     assert above > x > below
     assert above >= x >= below
     assert not above < x
+    same = Value(x)
+    assert same <= x <= same
+    assert same >= x >= same
+    assert not same < x
+    assert not same > x
 
 
 def test_numpy_scalars_do_not_lower_the_precision():
