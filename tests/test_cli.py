@@ -117,6 +117,11 @@ def test_a_files_function_takes_values():
     assert json.loads(run("draw", "net.py:square", "x=[3]", "times=2", "--json")[1])["nodes"][-1]["data"] == [18.0]
 
 
+def test_a_constant_can_be_drawn_without_a_backward_pass():
+    graph = json.loads(run("draw", "net.py:constant", "--no-backward", "--json")[1])
+    assert [(node["requires_grad"], node["grad"]) for node in graph["nodes"]] == [(False, None)]
+
+
 # -- step --------------------------------------------------------------------------------------------------------------
 
 
@@ -292,7 +297,9 @@ def test_ctrl_c(monkeypatch):
     assert run("draw", *SEVEN) == (130, "", "")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["draw", "--help"], ["demo", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], *([command, "--help"] for command in ("draw", "step", "compare", "demo"))]
+)
 def test_help_and_version(capsys, arguments):
     with pytest.raises(SystemExit) as end:
         cli.main(arguments)
