@@ -237,7 +237,7 @@ def as_array(x: Any, dtype: np.dtype | None = None, copy: bool = False) -> np.nd
         return np.array(x, dtype=dtype, copy=True if copy else None)
     if isinstance(x, _SCALARS):
         return np.array(x, dtype=dtype or (np.complex64 if isinstance(x, complex) else default_dtype))
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple, range)):
         return _from_list(x, dtype)
     hint = f": write float({x!r}) if it holds a number" if isinstance(x, str) else ""
     raise TypeError(f"a Tensor is made from numbers, arrays or nested lists of them, got {_kind(x)}{hint}")

@@ -168,6 +168,9 @@ class Tensor(ArrayNode):
         extra = f", op={self._op!r}" if self._op else ", requires_grad=True" if self._requires_grad else ""
         return f"Tensor({body}, dtype={self._data.dtype}{extra})"
 
+    def __format__(self, spec: str) -> str:
+        return format(self.item() if self._data.ndim == 0 else str(self), spec)
+
     def __len__(self) -> int:
         if not self._data.ndim:
             raise TypeError("len() of a 0-d tensor")

@@ -39,7 +39,9 @@ def test_an_array_keeps_its_dtype(dtype: str):
     assert Tensor(np.ones(2, np.int64), dtype=dtype).dtype == dtype
 
 
-@pytest.mark.parametrize("data", [1, 1.5, True, [1, 2], [1.5], [[True]], (1, 2), [], [np.float64(1.0)], [np.ones(2)]])
+@pytest.mark.parametrize(
+    "data", [1, 1.5, True, [1, 2], [1.5], [[True]], (1, 2), range(2), [], [np.float64(1.0)], [np.ones(2)]]
+)
 def test_numbers_and_lists_become_float32(data):
     assert Tensor(data).dtype == np.float32
 
@@ -154,3 +156,21 @@ def test_arange():
     assert tg.arange(1, 2, 0.5).tolist() == [1.0, 1.5]
     assert tg.arange(1, 2, 0.5).dtype == np.float32
     assert tg.arange(1, 4, dtype=np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="arange: the step is 0"):
+        tg.arange(0, 3, 0)
+    with pytest.raises(TypeError, match="arange: takes numbers, got 0, 'a', 1"):
+        tg.arange("a")
+
+
+def test_zeros_and_ones():
+    for shape in ((2, 3), [2, 3]):
+        assert tg.zeros(shape).equal(np.zeros((2, 3)))
+    assert tg.ones(2, 3).equal(np.ones((2, 3)))
+    assert (tg.ones(2).dtype, tg.ones(2, dtype=bool).dtype) == (np.float32, np.bool_)
+    assert tg.zeros().shape == ()
+    assert tg.zeros(2, requires_grad=True).requires_grad
+    with pytest.raises(ValueError, match=r"zeros: the shape \(2, -1\) has a negative length"):
+        tg.zeros(2, -1)
+    for wrong in (2.5, "a", None):
+        with pytest.raises(TypeError, match="ones: takes whole numbers"):
+            tg.ones(wrong)

@@ -67,6 +67,14 @@ def test_repr_says_what_it_is(x: Tensor):
     assert repr(Tensor(1.0)) == "Tensor(1., dtype=float32)"
 
 
+def test_a_tensor_without_axes_is_formatted_as_its_number(x: Tensor):
+    assert f"{x.mean():.2f}" == "2.00"
+    assert f"{x.mean()}" == "2.0"
+    assert f"{x}" == repr(x)
+    with pytest.raises(ValueError, match="format code"):
+        f"{x:.2f}"
+
+
 def test_iteration_gives_rows_in_the_graph(x: Tensor):
     a, b, c = x
     (a * 2 + c).backward()

@@ -41,3 +41,13 @@ def normalize_one(op: str, dim: int, shape: tuple[int, ...]) -> int:
     if not -n <= d < n:
         raise IndexError(f"{op}: dim {d} is not an axis of shape {shape}; it must be from {-n} to {n - 1}")
     return d % n
+
+
+def integers(op: str, given: tuple[Any, ...]) -> tuple[int, ...]:
+    """Lengths or axes given as separate arguments or as one sequence."""
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        given = tuple(given[0])
+    try:
+        return tuple(index(n) for n in given)
+    except TypeError:
+        raise TypeError(f"{op}: takes whole numbers, got {given}") from None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import operand, record
-from tensorgrad.ops.axes import normalize_one
+from tensorgrad.ops.axes import integers, normalize_one
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -21,7 +20,7 @@ def reshape(x: Any, *shape: Any) -> Tensor:
     Takes reshape(2, 3) and reshape((2, 3)).
     """
     x = operand(x, "reshape")
-    wanted = _integers("reshape", shape)
+    wanted = integers("reshape", shape)
     before = x._data.shape
     try:
         if any(n < -1 for n in wanted):  # NumPy takes them all for -1
@@ -48,7 +47,7 @@ def transpose(x: Any, dim0: int, dim1: int) -> Tensor:
 def permute(x: Any, *dims: Any) -> Tensor:
     """The axes in the order `dims`. Takes permute(2, 0, 1) and permute((2, 0, 1))."""
     x = operand(x, "permute")
-    wanted = _integers("permute", dims)
+    wanted = integers("permute", dims)
     axes = tuple(normalize_one("permute", d, x._data.shape) for d in wanted)
     if sorted(axes) != list(range(x._data.ndim)):
         raise ValueError(f"permute: {wanted} must name each of the {x._data.ndim} axes of {x._data.shape} once")
@@ -60,13 +59,3 @@ def T(x: Any) -> Tensor:
     """All axes in reverse order; of a matrix, its transpose."""
     x = operand(x, "T")
     return record("T", x._data.T, (x, lambda g: g.T))
-
-
-def _integers(op: str, given: tuple[Any, ...]) -> tuple[int, ...]:
-    """Lengths or axes given as separate arguments or as one sequence."""
-    if len(given) == 1 and isinstance(given[0], (tuple, list)):
-        given = tuple(given[0])
-    try:
-        return tuple(index(n) for n in given)
-    except TypeError:
-        raise TypeError(f"{op}: takes whole numbers, got {given}") from None
