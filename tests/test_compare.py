@@ -243,8 +243,6 @@ def test_the_tolerance_can_be_given() -> None:
         lambda x: (x * 6).tanh().sum(),  # 1 - t*t where t is nearly 1
         lambda x: (x * 20).sigmoid().sum() * 1e6,
         lambda x: (x.exp() - x.exp() * (1 + 1e-12)).sum(),
-        lambda x: ((x + 1e6 - (x + 1e6).mean()) ** 2).sum(),  # a local derivative made of a difference
-        lambda x: ((x + 1e6 - (x + 1e6).mean()) * (x + 1e6 - (x + 1e6).mean())).sum(),
     ],
 )
 def test_rounding_is_no_mismatch(program: Callable[..., Tensor]) -> None:
