@@ -22,6 +22,19 @@ _NOT_REACHED = float("0")
 Number = SupportsFloat
 
 
+class _Blocked(float):
+    """A local derivative of 0 through which nothing passes: 0 times any gradient, where 0.0 times inf is nan.
+
+    torch's relu is a selection and not a product, and so is this one's.
+    """
+
+    def __mul__(self, gradient: float) -> float:
+        return 0.0
+
+
+_BLOCKED = _Blocked(0.0)
+
+
 class Value(Node):
     """One number, the operation that made it, and the gradient of a root with respect to it.
 
@@ -108,7 +121,7 @@ class Value(Node):
 
     def relu(self) -> Value:
         x = self.data  # written so that nan stays nan; at 0 the derivative is 0
-        return Value(0.0 if x <= 0.0 else x, (self,), "ReLU", local=(0.0 if x <= 0.0 else 1.0,))
+        return Value(0.0 if x <= 0.0 else x, (self,), "ReLU", local=(_BLOCKED if x <= 0.0 else 1.0,))
 
     def tanh(self) -> Value:
         t = math.tanh(self.data)

@@ -37,5 +37,10 @@ def test_a_folder_and_a_folder_below_a_file_are_refused(tmp_path):
     with pytest.raises(UserError, match="it is a folder"):
         files.write(tmp_path, "x")
     files.write(tmp_path / "file", "x")
-    with pytest.raises(UserError, match=r"cannot write .*file"):
+    with pytest.raises(UserError, match=r"file is a file, not a folder"):
         files.write(tmp_path / "file" / "below", "x")
+
+
+def test_a_name_that_the_system_cannot_take_is_the_users_to_mend(tmp_path):
+    with pytest.raises(UserError, match="cannot write"):
+        files.write(tmp_path / ("x" * 300), "x")

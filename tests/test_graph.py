@@ -120,9 +120,15 @@ def test_parameters_of_networks_have_their_path_as_name():
     assert len(names) == len(net.parameters())
 
 
-def test_the_shortest_name_wins_and_hidden_names_do_not_count():
+def test_the_first_name_wins_and_hidden_names_do_not_count():
     x = Value(1)
-    assert find_names({"_": x, "xs": [x, x], "x": x}) == {x: "x"}
+    assert find_names({"_": x, "x": x, "xs": [x, x], "p": x}) == {x: "x"}
+
+
+def test_a_loop_variable_does_not_rename_a_parameter():
+    net = MLP(1, [1])
+    names = find_names({"net": net, "p": net.parameters()[-1]})
+    assert sorted(names.values()) == ["net.layers[0].neurons[0].b", "net.layers[0].neurons[0].w[0]"]
 
 
 def test_a_namespace_that_contains_itself_is_no_trap():

@@ -338,3 +338,10 @@ def test_no_float_raises(x, y):
     for operation in UNARY.values():
         operation(Value(x)).backward()
     _ = Value(x) ** y
+
+
+def test_relu_lets_nothing_through_where_it_is_shut():
+    """torch's convention: relu selects, so an infinite gradient behind it does not become 0 * inf = nan."""
+    x = Value(-1.0)
+    x.relu().sqrt().backward()  # d sqrt(y)/dy at 0 is inf
+    assert x.grad == 0.0

@@ -16,10 +16,12 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
     """
     path = Path(path)
     data = content.encode() if isinstance(content, str) else content
-    if path.is_dir():
-        raise UserError(f"cannot write {path}: it is a folder; name a file in it")
     temporary = None
     try:
+        if path.is_dir():
+            raise UserError(f"cannot write {path}: it is a folder; name a file in it")
+        if path.parent.exists() and not path.parent.is_dir():
+            raise UserError(f"cannot write {path}: {path.parent} is a file, not a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         with os.fdopen(handle, "wb") as file:

@@ -26,21 +26,25 @@ def caller_namespace() -> dict[str, Any]:
 
 
 def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
-    """The shortest name for each node that the namespace leads to.
+    """A name for each node that the namespace leads to: by the variable that was made first, so that parameters do
+    not take the name of a loop that went over them later.
 
     Looks into lists, tuples and dictionaries, and into objects that have `parameters()` (networks), so that
     parameters have names such as `net.layers[0].neurons[1].w[2]`. Names that start with _ do not count.
     """
     names: dict[Node, str] = {}
     seen: set[int] = set()
-    queue = deque((name, thing, 0) for name, thing in namespace.items() if not name.startswith("_"))
-    while queue and len(seen) < _MOST_LOOKED_AT:
-        name, thing, depth = queue.popleft()
-        if isinstance(thing, Node):
-            names.setdefault(thing, name)
-        elif depth < _DEEPEST and id(thing) not in seen:
-            seen.add(id(thing))
-            queue.extend((inner_name, inner, depth + 1) for inner_name, inner in _inside(name, thing))
+    for variable, value in list(namespace.items()):
+        if variable.startswith("_"):
+            continue
+        queue = deque([(variable, value, 0)])
+        while queue and len(seen) < _MOST_LOOKED_AT:
+            name, thing, depth = queue.popleft()
+            if isinstance(thing, Node):
+                names.setdefault(thing, name)
+            elif depth < _DEEPEST and id(thing) not in seen:
+                seen.add(id(thing))
+                queue.extend((inner_name, inner, depth + 1) for inner_name, inner in _inside(name, thing))
     return names
 
 
@@ -63,7 +67,8 @@ def name_all(order: list[Node], given: Mapping[Node, str]) -> list[str]:
     names = [node.label or given.get(node, "") or _as_number(node) for node in order]
     nameless = [i for i, name in enumerate(names) if not name]
     if len(nameless) <= _MOST_LETTERS:
-        free = (letter for letter in _letters() if letter not in set(names))
+        taken = set(names)
+        free = (letter for letter in _letters() if letter not in taken)
         for i in nameless:
             names[i] = "L" if order[i] is order[-1] and "L" not in names else next(free)
     else:
