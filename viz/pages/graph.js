@@ -2,6 +2,7 @@
 
 const TITLE_ROW = 26;
 const ROW = 23;
+const INSET = 9;
 const CHIP_HEIGHT = 20;
 const CHIP_CHARACTER = 7.4;
 const ABOVE = 16; // room for what is written above and below the boxes
@@ -56,24 +57,16 @@ class GraphView {
 
   node(node, box) {
     const { width, height } = box;
-    const number = (y) => svg("text", { class: "number", x: width - 9, y });
-    const data = number(TITLE_ROW + 16);
-    const grad = number(TITLE_ROW + ROW + 16);
+    const grad = svg("text", { class: "number", x: width - INSET });
+    const data = svg("text", { class: "number", x: width - INSET }, node.data.text);
     const truth = svg("text", { class: "truth", x: width / 2, y: height + 15 });
-    data.textContent = node.data.text;
-    const group = svg(
-      "g",
-      { class: "node", transform: `translate(${box.x} ${box.y})` },
+    const group = svg("g", { class: "node", transform: `translate(${box.x} ${box.y})` },
+      svg("title", {}, node.title),
       svg("rect", { width, height, rx: 5 }),
       svg("text", { class: "name", x: width / 2, y: 17 }, node.short),
-      svg("line", { x1: 0, x2: width, y1: TITLE_ROW, y2: TITLE_ROW }),
-      svg("text", { class: "row", x: 9, y: TITLE_ROW + 16 }, "data"),
-      data,
-      svg("line", { x1: 0, x2: width, y1: TITLE_ROW + ROW, y2: TITLE_ROW + ROW }),
-      svg("text", { class: "row", x: 9, y: TITLE_ROW + ROW + 16 }, "grad"),
-      grad,
+      ...fieldRow("data", data, TITLE_ROW, width),
+      ...fieldRow("grad", grad, TITLE_ROW + ROW, width),
       truth,
-      svg("title", {}, node.title),
     );
     if (node.uses > 1) group.append(svg("text", { class: "uses", x: 1, y: -5 }, `used ${node.uses}×`));
     group.addEventListener("pointerenter", () => this.choose({ over: node }));
@@ -98,7 +91,7 @@ class GraphView {
         wrong: wrong.has(node),
       });
       write(drawn.grad, gradientText(node, grad, moment.ended));
-      this.mark(drawn.grad, "number", { waits: !grad, [grad ? signClass(grad) : ""]: true });
+      this.mark(drawn.grad, "number grad", { waits: !grad, [grad ? signClass(grad) : ""]: true });
       write(drawn.truth, wrong.has(node) ? `should be ${run.truth[node.index]?.text ?? "none"}` : "");
     }
     run.edges.forEach((edge, i) => {
@@ -131,6 +124,12 @@ class GraphView {
   follow(nodes) {
     this.viewport.reveal(nodes.map((node) => this.boxes[node.index]));
   }
+}
+
+function fieldRow(label, number, top, width) {
+  number.setAttribute("y", top + 16);
+  const line = svg("line", { x1: 0, x2: width, y1: top, y2: top });
+  return [line, svg("text", { class: "row", x: INSET, y: top + 16 }, label), number];
 }
 
 function chip() {

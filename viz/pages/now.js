@@ -17,7 +17,8 @@ function opening(run) {
   return [
     paragraph("", count, code(run.root.name), rule),
     ...(run.wrong.length ? warning(run) : [agree()]),
-    paragraph("muted", "Press the right arrow key, or play."),
+    paragraph("muted", "Press Play, or go step by step with the arrow keys. ", html("kbd", {}, "m"), " switches between ",
+      code("+="), " and ", code("="), "."),
   ];
 }
 

@@ -25,7 +25,8 @@ class Run {
     this.wrong = this.nodes.filter((node) => spoilt[node.index] !== this.truth[node.index]);
   }
 
-  // Where along each edge its chip sits: in the middle, but apart where two nodes are joined by several edges.
+  // How far along each edge, from the receiver on, its chip sits: half way; where several edges join the same two
+  // nodes, one behind the other and away from what is written under the receiver.
   spread() {
     const parallel = new Map();
     for (const edge of this.edges) {
@@ -33,7 +34,9 @@ class Run {
       parallel.set(key, [...(parallel.get(key) ?? []), edge]);
     }
     for (const edges of parallel.values()) {
-      edges.forEach((edge, i) => (edge.fraction = (i + 0.75) / (edges.length + 0.5)));
+      edges.forEach((edge, i) => {
+        edge.fraction = edges.length === 1 ? 0.5 : 0.42 + (0.4 * i) / (edges.length - 1);
+      });
     }
   }
 

@@ -26,7 +26,7 @@ function showPanel(moment, node) {
   byId("ledger-part").hidden = !node;
   if (node) {
     byId("ledger-title").replaceChildren(...ledgerTitle(node));
-    byId("ledger").replaceChildren(ledgerTable(run, moment, node));
+    byId("ledger").replaceChildren(ledgerTable(run, moment, node), ...(node === state.pinned ? [keptNote()] : []));
   }
   gradients.show(moment, node);
   write(byId("narration"), narration(run, moment));
@@ -36,8 +36,8 @@ function showControls() {
   const { at, mode } = state;
   byId("slider").value = at;
   byId("position").textContent = `step ${at} / ${run.length}`;
-  byId("first").disabled = byId("back").disabled = at === 0;
-  byId("last").disabled = byId("forward").disabled = at === run.length;
+  for (const id of ["first", "back"]) byId(id).setAttribute("aria-disabled", at === 0);
+  for (const id of ["forward", "last"]) byId(id).setAttribute("aria-disabled", at === run.length);
   document.querySelector(`[name=mode][value=${mode}]`).checked = true;
   document.body.classList.toggle("playing", state.timer !== null);
   byId("play").setAttribute("aria-label", state.timer === null ? "Play" : "Pause");
@@ -93,7 +93,7 @@ function take(at) {
 
 function readAddress() {
   const fields = new URLSearchParams(location.hash.slice(1));
-  if (fields.get("mode") in OPERATORS) state.mode = fields.get("mode");
+  if (Object.hasOwn(OPERATORS, fields.get("mode"))) state.mode = fields.get("mode");
   const at = Number.parseInt(fields.get("step") ?? "0", 10);
   go(Number.isNaN(at) ? 0 : at);
 }

@@ -24,6 +24,10 @@ function ledgerTable(run, moment, node) {
   return table(["from", "contribution", moment.mode === "add" ? "total" : "holds"], rows);
 }
 
+function keptNote() {
+  return paragraph("muted", "Kept in view. Choose the node again, or press Escape, to let it go.");
+}
+
 function ledgerRow({ step, arrived, lost }, moment) {
   const from = html("td", {}, step.sender ? step.sender.title : "the seed");
   if (!arrived) return html("tr", { class: "to-come" }, from, html("td", {}, "to come"), html("td"));
@@ -76,7 +80,7 @@ class GradientTable {
   showTruth(node, cell) {
     const wrong = this.run.wrong.includes(node);
     cell.className = wrong ? "wrong" : "muted";
-    cell.replaceChildren(wrong ? bold(this.run.truth[node.index].text) : "same");
+    cell.replaceChildren(wrong ? html("b", {}, oneLine(this.run.truth[node.index])) : "same");
   }
 }
 
