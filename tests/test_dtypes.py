@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tensorgrad as tg
+from micrograd.backprop import chain_rule
 from tensorgrad import Tensor
 from tensorgrad.dtypes import result_dtype
 from tensorgrad.errors import DtypeError
@@ -98,6 +99,12 @@ def test_a_gradient_has_the_dtype_of_its_data(dtype: str):
     assert wide.grad.dtype == np.float64
     x.grad = np.ones(3)
     assert x.grad.dtype == dtype
+
+
+def test_a_contribution_has_the_dtype_of_the_operand_that_it_is_for():
+    x, wide = Tensor([1.0, 2.0], requires_grad=True), Tensor(np.ones(2), requires_grad=True)
+    sent = {receiver: sent for sender, receiver, sent in chain_rule(x * wide, np.ones(2)) if sender is not None}
+    assert (sent[x].dtype, sent[wide].dtype) == (np.float32, np.float64)
 
 
 def test_float32_is_never_widened_by_numbers():

@@ -186,6 +186,7 @@ def test_a_leafs_gradient_shares_no_memory(case: Case, shapes: Shapes, rng: np.r
     seed = np.ones(out.shape)
     out.backward(seed)
     graph = topological_order(out)
+    assert not np.shares_memory(out.grad, seed)
     others = [seed, *(node.data for node in graph)]
     for node in graph:
         if node.is_leaf and node.requires_grad:

@@ -216,7 +216,21 @@ def test_opposite_infinities_meet_without_a_warning():
     assert np.isnan(x.grad).all()
 
 
+def test_positions_that_are_changed_later_do_not_move_the_gradient(x: Tensor):
+    where, mask = np.array([0, 0, 2]), np.array([True, False, False])
+    out = x[where].sum() + x[mask].sum()
+    where[:], mask[:] = 1, True
+    out.backward()
+    np.testing.assert_array_equal(x.grad, [3.0, 0.0, 1.0])
+
+
 # -- memory and copies -------------------------------------------------------------------------------------------------
+
+
+def test_the_largest_of_one_element_is_a_copy():
+    x = Tensor(1.0)
+    assert not np.shares_memory(x.max(0).values.data, x.data)
+    assert not np.shares_memory(x.max().data, x.data)
 
 
 def test_graphs_make_no_reference_cycles():
