@@ -472,7 +472,7 @@ def test_torch_agrees(torch: ModuleType) -> None:
     inside = Tensor(W, dtype=np.float64, requires_grad=True)
     mixed = compare(lambda x: (x @ inside).sum(), X, torch=True)
     assert mixed.largest_difference_from_torch() is None
-    assert "the program does not run on its tensors" in mixed.notes[0]
+    assert "the program does not run on torch's tensors" in mixed.notes[0]
 
 
 def test_without_torch_the_column_is_left_out_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

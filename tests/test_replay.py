@@ -151,6 +151,13 @@ def test_a_recorded_graph_is_run_again_with_the_same_arguments(name: str) -> Non
     assert [node.name for node in comparison.nodes if node.is_leaf and not node.is_constant] == ["x"]
 
 
+def test_torch_is_no_help_with_recorded_tensors() -> None:
+    x = Tensor(M, requires_grad=True)
+    with recording():
+        root = x.sum()
+    assert "no gradients by torch" in compare_graph(root, torch=True).notes[0]
+
+
 def test_names_of_variables_are_kept() -> None:
     w = Tensor(M, requires_grad=True)
     with recording():

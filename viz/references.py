@@ -12,6 +12,7 @@ import numpy as np
 from tensorgrad import Tensor
 from tensorgrad.autograd import finite_difference
 from viz.lifted import Repeatable
+from viz.text import clip
 
 MOST_DIFFERENCES = 2000
 
@@ -59,7 +60,8 @@ def torch_gradients(run: Repeatable, seed: np.ndarray) -> Reference:
         again = Repeatable(run.program, [operands.get(x, x) if isinstance(x, Tensor) else x for x in run.operands])
         again().backward(torch.tensor(seed))
     except Exception as error:  # the program was not written for torch: that is no fault of its author's
-        return {}, f"no gradients by torch: the program does not run on its tensors ({type(error).__name__}: {error})"
+        why = clip(f"{type(error).__name__}: {error}", 80)
+        return {}, f"no gradients by torch: the program does not run on torch's tensors ({why})"
     return {x: _gradient(t) for x, t in operands.items() if x.requires_grad}, ""
 
 

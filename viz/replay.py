@@ -39,6 +39,9 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 } | {name: methodcaller(name) for name in ("tanh", "sigmoid", "exp", "log", "sqrt", "sin", "cos")}
 """The operations of `Value`, as operators and methods that a Tensor, and a tensor of torch's, has as well."""
 
+_NO_TORCH = (
+    "no gradients by torch: these Tensors were made by tensorgrad's functions, which torch's tensors do not take"
+)
 _CHANGED = (
     "data differ, perhaps because some were changed after the graph was made (by a training step, say): compare the "
     "graph before that, or make it anew"
@@ -66,16 +69,16 @@ def compare_graph(
     namespace = caller_namespace() if names is None else names
     if isinstance(root, Tensor):
         program = program_from(root, find_names(namespace))
-        return compare(
+        comparison = compare(
             program,
             *program.leaves,
             gradient=gradient,
             rtol=rtol,
             atol=atol,
             names=namespace,
-            torch=torch,
             finite_differences=finite_differences,
         )
+        return replace(comparison, notes=(*comparison.notes, _NO_TORCH)) if torch else comparison
     order = topological_order(root)
     called = name_all(order, find_names(namespace))
     program = _ScalarProgram(order, called)
