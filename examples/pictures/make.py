@@ -1,0 +1,42 @@
+"""Makes the pictures of README.md: python examples/pictures/make.py
+
+Needs what `make test` installs, and a Chromium for the screenshot of the page.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from micrograd import Value
+from viz import draw, step
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    """Write graph.png, and the stepper page at the end of the wrong pass, light, as stepper.png."""
+    a, b, c = Value(2.0), Value(-3.0), Value(10.0)
+    L = (a * b + c).relu() * a
+    L.backward()
+    draw(L, HERE / "graph.png")
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "step.html"
+        step(L, page, title="relu(a*b + c)*a")
+        screenshot(f"{page.as_uri()}#mode=overwrite&step=7", HERE / "stepper.png")
+
+
+def screenshot(address: str, path: Path) -> None:
+    """What a window of 1280 by 660 shows of the page at `address`, in the Chromium on PATH."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1280, "height": 660}, color_scheme="light")
+        tab.goto(address)
+        tab.wait_for_selector("svg")
+        tab.screenshot(path=path)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
