@@ -465,6 +465,17 @@ def test_a_program_that_fails_beside_its_operands_has_no_finite_differences() ->
     assert comparison.notes == ("no finite differences: the program fails near its operands (ValueError: only 2)",)
 
 
+def test_a_leaf_that_the_program_makes_has_no_finite_difference() -> None:
+    def program(x: Tensor) -> Tensor:
+        return (x * Tensor([2.0, 3.0], requires_grad=True, label="own")).sum()
+
+    comparison = compare(program, [1.0, 2.0])
+    own = next(node for node in comparison.nodes if node.name == "own")
+    assert own.scalar_grad.tolist() == own.tensor_grad.tolist() == [1.0, 2.0]
+    assert own.finite_difference is None
+    assert comparison.nodes[0].finite_difference is not None
+
+
 def test_torch_agrees(torch: ModuleType) -> None:
     comparison = compare(layer, X, W, [0.1, -0.1], torch=True)
     assert comparison.largest_difference_from_torch() < 1e-12

@@ -227,6 +227,41 @@ def test_in_float32_within_its_tolerance(name: str) -> None:
     assert comparison.ok, comparison.table()
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed: int) -> None:
+    """Operations in any order on operands of any shape, results used again and again."""
+    rng = np.random.default_rng(seed)
+    unary = [
+        lambda x: x.tanh(),
+        lambda x: x.sigmoid() * 2,
+        lambda x: x.relu() - x * 0.1,
+        lambda x: (x * x + 0.1).sqrt(),
+        lambda x: (x * x + 1).log(),
+        lambda x: x.mean(dim=-1, keepdim=True),
+        lambda x: x.max(dim=0, keepdim=True).values,
+        lambda x: x.sum(dim=0).reshape(1, -1),
+        lambda x: x.T @ x * 0.1,
+        lambda x: x[[-1, 0, -1]],
+        lambda x: -x.transpose(0, 1).sin(),
+    ]
+    binary = [lambda x, y: x + y, lambda x, y: x * y, lambda x, y: x / (y * y + 1), lambda x, y: x - y]
+    leaves = [Tensor(rng.normal(size=s), dtype=np.float64, requires_grad=True) for s in ((3, 3), (1, 3), (3, 1))]
+    plan = [(rng.integers(2), rng.integers(99, size=3)) for _ in range(12)]
+
+    def program(*leaves: Tensor) -> Tensor:
+        made = list(leaves)
+        for two, (which, i, j) in plan:
+            x, y = made[i % len(made)], made[j % len(made)]
+            try:
+                made.append(binary[which % len(binary)](x, y) if two else unary[which % len(unary)](x))
+            except ValueError:  # these two shapes do not broadcast
+                made.append(x * y.sum())
+        return sum((x.sum() for x in made), Tensor(0.0))
+
+    assert compare(program, *leaves, finite_differences=False).ok
+    assert gradcheck(program, leaves)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_element_has_a_scalar_node_of_its_own(name: str) -> None:
     pair = compare(PROGRAMS[name], *operands(PROGRAMS[name]), finite_differences=False).pair

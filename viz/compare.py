@@ -182,8 +182,7 @@ def with_references(comparison: Comparison, run: Repeatable, *, torch: bool, dif
     """The comparison with the columns that `run`, the program on its operands, gives by finite differences and by
     torch, and a note for each that is missing."""
     pair = comparison.pair
-    leaves = [t for t in pair.tensors if not t._prev and t.requires_grad]
-    by_differences, note = differences_of(run, leaves, pair.seed) if differences else ({}, "")
+    by_differences, note = differences_of(run, pair.leaves, pair.seed) if differences else ({}, "")
     by_torch, torch_note = torch_gradients(run, pair.seed) if torch else ({}, "")
     nodes = tuple(
         replace(node, finite_difference=by_differences.get(t), torch_grad=by_torch.get(t))

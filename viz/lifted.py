@@ -26,12 +26,14 @@ class Pair:
 
     tensors      every node of the tensor graph, parents before children; the root is last
     elements     for each of them its scalar nodes, an array of the same shape; of a constant, an array of numbers
+    leaves       the leaves that take gradients and that exist outside of the program: it does not make them itself
     seed         the gradient that the root starts with
     scalar_root  the Value to start from: the root's element, or the sum of its elements weighted with the seed
     """
 
     tensors: tuple[Tensor, ...]
     elements: tuple[np.ndarray, ...]
+    leaves: tuple[Tensor, ...]
     seed: np.ndarray
     scalar_root: Value
 
@@ -75,11 +77,14 @@ def run_on_both(run: Repeatable, gradient: Any = None, *, most: int = MOST_SCALA
     seed = seed_of(root, gradient)
     tensors = tuple(topological_order(root))
     _check_size(tensors, most)
-    with _lifted([t for t in tensors if not t._prev and t.requires_grad]):
+    leaves = [t for t in tensors if not t._prev and t.requires_grad]
+    with _lifted(leaves):
         lifted = tuple(topological_order(_run_lifted(run)))
         elements = tuple(t.data for t in lifted)
         _check_same(tensors, lifted)
-    return Pair(tensors, elements, seed, scalar_root(elements[-1], seed))
+    again = set(lifted)
+    outside = tuple(t for t in leaves if t in again)
+    return Pair(tensors, elements, outside, seed, scalar_root(elements[-1], seed))
 
 
 def check_result(root: Any) -> Tensor:
@@ -152,7 +157,8 @@ def _lifted(leaves: Sequence[Tensor]) -> Iterator[None]:
 
 def _run_lifted(run: Repeatable) -> Tensor:
     try:
-        return check_result(run())
+        with np.errstate(all="ignore"):  # the first run has warned already, and on objects NumPy warns of nothing much
+            return check_result(run())
     except UserError:
         raise
     except Exception as error:

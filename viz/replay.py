@@ -146,7 +146,8 @@ def _pair(order: Sequence[Value], called: Sequence[str], tensors: Sequence[Tenso
     """The given Values beside the Tensors that stand for them, node for node."""
     for t, name in zip(tensors, called, strict=True):
         t.label = name
-    return Pair(tuple(tensors), tuple(map(_alone, order)), seed_of(tensors[-1], gradient), order[-1])
+    leaves = tuple(t for t, node in zip(tensors, order, strict=True) if not node._prev and t.requires_grad)
+    return Pair(tuple(tensors), tuple(map(_alone, order)), leaves, seed_of(tensors[-1], gradient), order[-1])
 
 
 def _alone(node: Value) -> np.ndarray:
