@@ -62,12 +62,12 @@ def summary(comparison: Comparison) -> str:
     what = f"{_count(comparison.elements, 'element')} of {_count(len(comparison.nodes), 'tensor node')}"
     if comparison.ok:
         return f"{what}: scalar and tensor engine agree{_worst(comparison)}."
-    first, suspect = comparison.first_mismatch, comparison.suspect
+    first, suspects = comparison.first_mismatch, comparison.suspects
     return "\n".join(
         [
             f"{what}: {_count(comparison.mismatches, 'element')} DIFFER{_worst(comparison)}.",
             f"First in the order of computation: {_difference_of(first)}.",
-            f"Look at {clip(suspect.title, 80)}.",
+            f"Look at {', '.join(clip(node.title, 80) for node in suspects)}.",
         ]
     )
 

@@ -219,20 +219,17 @@ class Comparison:
         return next((row for node in self.nodes if not node.ok for row in node.rows() if not row.matches), None)
 
     @property
-    def suspect(self) -> NodeComparison | None:
-        """The operation to look at. Wrong data spreads forward and wrong gradients backward: so the first node whose
-        data disagree; else, of the first node on the way back whose gradients disagree, the one that sent to it."""
+    def suspects(self) -> list[NodeComparison]:
+        """The operations to look at. Wrong data spreads forward and wrong gradients backward: so the first node whose
+        data disagree; else, of the first node on the way back whose gradients disagree, those that sent to it."""
         for node in self.nodes:
             if not node.value_matches.all():
-                return node
-        for i, node in reversed(list(enumerate(self.nodes))):
+                return [node]
+        for t, node in reversed(list(zip(self.pair.tensors, self.nodes, strict=True))):
             if not node.grad_matches.all():
-                return next((user for user in self._users(i)), node)
-        return None
-
-    def _users(self, i: int) -> Iterator[NodeComparison]:
-        tensors = self.pair.tensors
-        return (self.nodes[j] for j, t in enumerate(tensors) if any(parent is tensors[i] for parent in t._prev))
+                users = zip(self.pair.tensors, self.nodes, strict=True)
+                return [user for sender, user in users if any(parent is t for parent in sender._prev)] or [node]
+        return []
 
     def largest_difference_from_torch(self) -> float | None:
         """The largest distance of a tensor gradient from torch's; None where torch's are not there."""
@@ -272,7 +269,7 @@ class Comparison:
             "atol": self.atol,
             "worst": _row_json(self.worst),
             "first_mismatch": _row_json(self.first_mismatch),
-            "suspect": None if self.suspect is None else self.suspect.key,
+            "suspects": [node.key for node in self.suspects],
             "nodes": [_node_json(node) for node in self.nodes],
             "rows": [_row_json(row) for row in self.rows],
             "notes": list(self.notes),
