@@ -50,14 +50,8 @@ def gradient(node: Any) -> None:
 
 def contribution(node: Any, parent: Any, sent: np.ndarray) -> None:
     """Raise AssertionError unless `sent` has the shape of the operand, or of the result it was broadcast to."""
-    if sent.shape not in (parent.data.shape, node.data.shape) and not _is_batched(node, parent, sent):
+    if sent.shape not in (parent.data.shape, node.data.shape):
         raise AssertionError(
             f"{node._op}: the rule sent a contribution of shape {sent.shape} to an operand of shape "
             f"{parent.data.shape}; the result has shape {node.data.shape}"
         )
-
-
-def _is_batched(node: Any, parent: Any, sent: np.ndarray) -> bool:
-    """Whether only leading axes were added, as in a batched product with an unbatched matrix."""
-    extra = sent.ndim - parent.data.ndim
-    return extra > 0 and sent.shape[extra:] == parent.data.shape and sent.shape[:extra] == node.data.shape[:extra]

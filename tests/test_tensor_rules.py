@@ -126,6 +126,15 @@ def test_debug_finds_data_that_was_replaced(x: Tensor):
         out.backward()
 
 
+@pytest.mark.parametrize("data", [np.ones(4, np.float32), np.ones((3, 1), np.float32), np.ones(3)])
+def test_debug_finds_a_gradient_that_does_not_fit_its_data(x: Tensor, data: np.ndarray):
+    y = x * 2
+    y.grad = np.ones(3)
+    y._data = data  # past the setter, as code that works on arrays in place may
+    with tg.debug(), pytest.raises(AssertionError, match=r"\*: a gradient of shape \(3,\), float32 for data of shape"):
+        y._vjp()
+
+
 def test_debug_passes_what_is_right(x: Tensor):
     w = Tensor(np.ones((3, 2), np.float32), requires_grad=True)
     batch = Tensor(np.ones((4, 5, 3), np.float32), requires_grad=True)
