@@ -1,6 +1,7 @@
 # Two targets that set everything up themselves: their own .venv, no root, no system packages.
 #   make demo   the main job: a picture, a stepper page and a comparison of both engines, in plusequals-demo/
 #   make test   the tests
+# For developers: make lint, and make bench (ratios against the original micrograd).
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -21,7 +22,9 @@ lint: $(VENV)/.test-ready
 	$(BIN)/ruff format --check .
 
 bench: $(VENV)/.test-ready
-	$(BIN)/python tests/benchmarks/scalar.py
+	$(BIN)/python -m pip install --quiet --target $(VENV)/original --upgrade micrograd==0.1.0
+	$(BIN)/python tests/benchmarks/scalar.py $(VENV)/original
+	$(BIN)/python tests/benchmarks/debug.py
 
 $(VENV)/.demo-ready: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'plusequals needs Python 3.11 or newer: make PYTHON=python3.11 ...')"

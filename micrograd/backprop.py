@@ -128,7 +128,7 @@ class Node:
     _op: str
 
     def _vjp(self) -> Sequence[tuple[Node, Any]]:
-        """[(parent, contribution)] by the engine's own rule, in the order of `_prev`, constants left out."""
+        """[(parent, contribution)] by the engine's own rule, in the order of `_prev`; constants may be left out."""
         raise NotImplementedError
 
     def _seed(self, gradient: Any = None) -> Any:

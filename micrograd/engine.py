@@ -25,7 +25,7 @@ Number = SupportsFloat
 class _Blocked(float):
     """A local derivative of 0 through which nothing passes: 0 times any gradient, where 0.0 times inf is nan.
 
-    torch's relu is a selection and not a product, and so is this one's.
+    torch's relu selects and does not multiply, and its x**0 is a constant; so are these.
     """
 
     def __mul__(self, gradient: float) -> float:
@@ -252,8 +252,8 @@ def _sign(x: float) -> float:
 
 
 def _power_slope(a: float, n: float) -> float:
-    """d(a**n)/da; exactly 0 for n = 0, also at a = 0."""
-    return 0.0 if n == 0.0 else n * power(a, n - 1.0)
+    """d(a**n)/da; for n = 0 nothing passes, at a = 0 too."""
+    return _BLOCKED if n == 0.0 else n * power(a, n - 1.0)
 
 
 def _exponent_slope(a: float, b: float, out: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from micrograd.backprop import Node, add, chain_rule, overwrite, reached, topological_order
 from viz.graph import Graph, NodeRecord, Quantity, check_node, describe, keep, next_slot, sent_by_slot
 from viz.names import caller_namespace
+from viz.passes import empty_gradients
 from viz.words import contribution as rule_text
 from viz.words import entry, local_derivative
 
@@ -80,15 +81,9 @@ def trace(
     check_node(root)
     seed = root._seed(gradient)
     order = topological_order(root)
-    kept = [node.grad for node in order]
-    try:
-        for node in order:
-            node.grad = node._zero
+    with empty_gradients(order):
         graph = describe(order, caller_namespace() if names is None else names, contributions=False)
         steps = tuple(_walk(root, seed, combine, order, graph))
-    finally:
-        for node, grad in zip(order, kept, strict=True):
-            node.grad = grad
     operator = {add: "+=", overwrite: "="}.get(combine) or getattr(combine, "__name__", "combine")
     return Trace(graph, steps, operator)
 
