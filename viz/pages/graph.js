@@ -15,14 +15,14 @@ class GraphView {
     this.layer = svg("g");
     this.picture = svg("svg", { "aria-hidden": "true" }, arrowheads(), this.layer);
     stage.append(this.picture);
-    this.stage = stage;
-    this.viewport = new Viewport(stage, this.layer);
+    this.viewport = new Viewport(stage, this.picture, this.layer);
     this.marks = new Map(); // element -> the class list it has
     this.layoutName = null;
   }
 
   // Take the layout that fills the stage better. Returns whether it is another one than before.
   arrange() {
+    this.viewport.measure();
     const scale = (name) => this.viewport.fitScale(this.run.layouts[name]);
     const best = scale("LR") >= scale("TB") ? "LR" : "TB";
     if (best === this.layoutName) return false;

@@ -35,7 +35,7 @@ class Run {
     }
     for (const edges of parallel.values()) {
       edges.forEach((edge, i) => {
-        edge.fraction = edges.length === 1 ? 0.5 : 0.42 + (0.4 * i) / (edges.length - 1);
+        edge.fraction = edges.length === 1 ? 0.5 : 0.42 + (0.36 * i) / (edges.length - 1);
       });
     }
   }

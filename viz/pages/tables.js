@@ -43,15 +43,14 @@ function ledgerRow({ step, arrived, lost }, moment) {
 class GradientTable {
   constructor(run, place, choose) {
     this.run = run;
-    const all = run.nodes.length <= MOST_ROWS;
-    const leaves = () => run.nodes.filter((node) => run.isNamedLeaf(node));
-    const nodes = all ? run.nodes : leaves().slice(0, MOST_ROWS);
+    const nodes = worthListing(run);
     this.rows = nodes.map((node) => this.row(node, choose));
     this.truthHead = html("th", { scope: "col" }, "right is");
     const element = table(["node", "data", "grad"], this.rows.map((row) => row.element));
     element.querySelector("thead tr").append(this.truthHead);
     place.replaceChildren(element);
-    if (!all) place.append(paragraph("muted", `${nodes.length} leaves of ${run.nodes.length} nodes`));
+    const rest = run.nodes.length - nodes.length;
+    if (rest) place.append(paragraph("muted", `and ${rest} more nodes: choose one in the graph`));
   }
 
   row(node, choose) {
@@ -82,6 +81,14 @@ class GradientTable {
     cell.className = wrong ? "wrong" : "muted";
     cell.replaceChildren(wrong ? html("b", {}, oneLine(this.run.truth[node.index])) : "same");
   }
+}
+
+// All nodes if they are few, else the leaves: those that the program has names for if there are any.
+function worthListing(run) {
+  if (run.nodes.length <= MOST_ROWS) return run.nodes;
+  const leaves = run.nodes.filter((node) => !node.parents.length && !node.constant);
+  const named = leaves.filter((node) => run.isNamedLeaf(node));
+  return (named.length ? named : leaves).slice(0, MOST_ROWS);
 }
 
 function oneLine(quantity) {

@@ -8,19 +8,24 @@ const FAR = 0.3; // below this text cannot be read and is not drawn
 const MARGIN = 28;
 
 class Viewport {
-  constructor(stage, layer) {
+  constructor(stage, picture, layer) {
     this.stage = stage;
+    this.picture = picture;
     this.layer = layer;
     this.content = { width: 1, height: 1 };
     this.scale = 1;
     this.x = this.y = 0;
     this.fitted = true;
     this.moved = false; // whether the last press was a drag and not a click
+    this.measure();
     this.listen();
   }
 
-  get size() {
-    return { width: this.stage.clientWidth, height: this.stage.clientHeight };
+  // Take over the stage's size. The picture gets it in pixels: in per cent, each step would lay it out anew, all of
+  // it (70 ms for 400 nodes).
+  measure() {
+    this.size = { width: this.stage.clientWidth, height: this.stage.clientHeight };
+    furnish(this.picture, this.size, []);
   }
 
   fitScale(content = this.content) {
