@@ -219,10 +219,33 @@ def test_sender_receiver_and_edge_stand_out_by_line_and_not_only_by_colour(opene
         assert tab.locator(".node.receiver rect").evaluate(style) == ["none", 4]
         assert tab.locator(".edge.now").evaluate(style) == ["none", 4]
         ends = "edge => { const s = getComputedStyle(edge); return [s.markerStart, s.markerEnd]; }"
-        for kind in (".edge.now", ".edge.done"):
+        for kind in (".edge.now", ".edge.done:not(.now)"):
             start, end = tab.locator(kind).first.evaluate(ends)
             assert start != "none"  # at the receiver
             assert end == "none"
+
+
+def test_arrays_are_explained_in_full(opened):
+    with opened(step(arrays(), names={}), address("add", 5)) as tab:
+        text = tab.locator("#now").inner_text()
+        upstream, square = f"{sender(tab)}.grad", f"(1 - {sender(tab)}**2)"
+        assert f"local {square}" in text
+        assert f"× upstream {upstream}" in text
+        assert tab.locator("#now .matrix").count() == 3  # local, upstream, contribution
+        assert all(matrix.count("\n") == 2 for matrix in tab.locator("#now .matrix").all_text_contents())
+
+
+def test_a_rule_of_the_users_own_is_shown_as_such(opened):
+    x = Value(3.0, label="x")
+    y = Value(x.data**2, (x, x), "sq", label="y")
+
+    def backward():
+        x.grad += 2 * x.data * y.grad
+
+    y._backward = backward
+    with opened(step(y * float("inf"), names={}), address("add", 4)) as tab:
+        assert tab.locator("#code .runs").text_content() == "x.grad += the rule assigned to _backward"
+        assert shown(tab)[0] == "inf"
 
 
 def test_not_reached_constant_and_zero_look_different(opened):
