@@ -10,6 +10,7 @@ from micrograd import Value
 from tensorgrad import Tensor, no_grad
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import record
+from viz import trace
 
 
 @pytest.fixture
@@ -45,6 +46,15 @@ def test_an_operation_of_the_users(constructor, x: Tensor):
     for n in (1, 2):
         out.backward()
         np.testing.assert_array_equal(x.grad, n * (2 * x.data + 1))
+
+
+def test_it_is_traced_like_any_other(x: Tensor):
+    found = trace((square(x) + x).sum(), names={"x": x})
+    (step,) = [step for step in found.steps if step.rule == "the rule assigned to _backward"]
+    np.testing.assert_array_equal(step.contribution, 2 * x.data)
+    assert found.graph[step.receiver].name == "x"
+    assert found.graph[step.sender].op == "square"
+    assert x.grad is None
 
 
 def test_it_is_a_constant_where_nothing_is_recorded(x: Tensor):
