@@ -332,12 +332,20 @@ def test_a_chosen_node_keeps_its_history_in_view(opened):
         tab.locator(".node", has_text="used 2×").click()
         assert "a.grad" in tab.locator("#ledger-title").inner_text()
         assert tab.locator("#ledger tr.to-come").count() == 1  # from d, after from L
-        tab.mouse.move(5, 200)
         tab.keyboard.press("ArrowRight")
         assert "a.grad" in tab.locator("#ledger-title").inner_text()
         tab.keyboard.press("Escape")
         assert "a.grad" not in tab.locator("#ledger-title").inner_text()
         tab.get_by_role("button", name="b", exact=True).click()
+        assert "b.grad" in tab.locator("#ledger-title").inner_text()
+
+
+def test_a_pointer_that_rests_on_a_node_shows_its_history_until_the_next_step(opened):
+    with opened(step(seven(Value), names={}), address("add", 6)) as tab:
+        tab.locator(".node", has_text="used 2×").hover()
+        assert "a.grad" in tab.locator("#ledger-title").inner_text()
+        tab.keyboard.press("ArrowRight")
+        tab.keyboard.press("ArrowRight")
         assert "b.grad" in tab.locator("#ledger-title").inner_text()
 
 

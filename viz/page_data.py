@@ -26,7 +26,7 @@ _CHIP_CHARACTER = 7.6
 _CHIP_HEIGHT = 22
 _ROW_NAME_WIDTH = 44  # "data" and "grad" at the left of a node
 _PADDING = 20
-_CONSTANT = "constant"  # what step.js writes as the gradient of a node that takes none
+_CONSTANT = "constant"  # what tables.js writes as the gradient of a node that takes none
 _STEP_FIELDS = (
     "sender",
     "receiver",
@@ -56,7 +56,7 @@ def page_data(accumulated: Trace, overwritten: Trace) -> dict[str, Any]:
         "overwrite": [_step_row(step, quantities, words) for step in overwritten.steps],
     }
     nodes = [_node(node, graph, quantities) for node in graph.nodes]
-    widths = _node_widths(graph, nodes, passes, quantities.records)
+    widths = _node_widths(nodes, passes, quantities.records)
     chip = _chip_width(passes, quantities.records), _CHIP_HEIGHT
     return {
         "nodes": [node | {"width": width} for node, width in zip(nodes, widths, strict=True)],
@@ -81,7 +81,6 @@ def _node(node: NodeRecord, graph: Graph, quantities: Quantities) -> dict[str, A
         "name": node.name,
         "title": node.title,
         "short": _short_title(node, graph),
-        "formula": node.formula,
         "parents": [_index(parent) for parent in node.parents],
         "named": not _is_number(node.name),
         "data": quantities.of(node.data),
@@ -127,7 +126,7 @@ def _index(key: str) -> int:
     return int(key[1:])
 
 
-def _node_widths(graph: Graph, nodes: list[dict], passes: dict[str, list[list]], quantities: list[dict]) -> list[int]:
+def _node_widths(nodes: list[dict], passes: dict[str, list[list]], quantities: list[dict]) -> list[int]:
     """Wide enough for the title and for the widest number that any node shows at any step."""
     receiver, after = _STEP_FIELDS.index("receiver"), _STEP_FIELDS.index("after")
     longest = [len(quantities[node["data"]]["text"]) for node in nodes]

@@ -14,11 +14,12 @@ function opening(run) {
   const count = `${contributions(run.length)} will go backward from `;
   const rule = ", one at a time: a node sends to each operand the local derivative times its own gradient.";
   const agree = () => paragraph("verdict", "Here ", code("+="), " and ", code("="), " give the same gradients.");
+  const keys = "Press Play, or go step by step with the arrow keys. ";
+  const mode = [html("kbd", {}, "m"), " switches between ", code("+="), " and ", code("="), "."];
   return [
     paragraph("", count, code(run.root.name), rule),
     ...(run.wrong.length ? warning(run) : [agree()]),
-    paragraph("muted", "Press Play, or go step by step with the arrow keys. ", html("kbd", {}, "m"), " switches between ",
-      code("+="), " and ", code("="), "."),
+    paragraph("muted", keys, ...mode),
   ];
 }
 

@@ -47,6 +47,7 @@ function showControls() {
 
 function go(at) {
   state.at = Math.min(Math.max(at, 0), run.length);
+  state.over = null; // a pointer that merely rests on a node does not hold the panel there
   show();
   const { step } = run.moment(state.mode, state.at);
   view.follow(step ? [step.sender, step.receiver].filter(Boolean) : [run.root]);
