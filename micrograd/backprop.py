@@ -17,6 +17,7 @@ one; whoever iterates over it performs the `+=`. So stepping through a pass is `
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -142,6 +143,15 @@ class Node:
     def _accept(self, parent: Node, sent: Any) -> Any:
         """`sent`, checked and brought into the form of `parent`'s gradient."""
         raise NotImplementedError
+
+    def _warn_no_rule(self) -> None:
+        """Say that the gradient ends here; an engine calls it for a node with operands and no rule."""
+        warnings.warn(
+            f"the operation {self._op!r} has operands but no rule, so no gradient flows through it: assign a "
+            "function to its _backward (one that does nothing, if that is what is meant)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
     def _contributions(self) -> Sequence[tuple[Node, Any]]:
         """[(parent, contribution)] for this node's present gradient."""

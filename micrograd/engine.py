@@ -7,7 +7,6 @@ OverflowError, ValueError or a complex number is inf or nan here.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from numbers import Complex, Real
@@ -188,14 +187,6 @@ class Value(Node):
             a, b = self._prev
             return ((a, local[0] * g), (b, local[1] * g))
         return [(parent, slope * g) for parent, slope in zip(self._prev, local, strict=True)]
-
-    def _warn_no_rule(self) -> None:
-        warnings.warn(
-            f"the operation {self._op!r} has operands but no rule, so no gradient flows through it: assign a "
-            "function to its _backward (one that does nothing, if that is what is meant)",
-            RuntimeWarning,
-            stacklevel=2,
-        )
 
     def _zeros(self) -> float:
         return 0.0

@@ -7,7 +7,6 @@ broadcasting is undone (`unbroadcast`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -108,14 +107,6 @@ class ArrayNode(Node):
             for parent, rule in zip(self._prev, self._rules, strict=True)
             if rule is not None
         ]
-
-    def _warn_no_rule(self) -> None:
-        warnings.warn(
-            f"the operation {self._op!r} has operands but no rule, so no gradient flows through it: assign a "
-            "function to its _backward (one that does nothing, if that is what is meant)",
-            RuntimeWarning,
-            stacklevel=2,
-        )
 
     def _zeros(self) -> np.ndarray:
         return np.zeros_like(self._data)

@@ -166,3 +166,9 @@ def test_another_way_of_combining_has_its_name_as_operator():
         return sent / 2
 
     assert trace(Value(2.0) * 3, halve).operator == "halve"
+
+
+def test_infinities_that_meet_in_a_gradient_do_not_warn():
+    x = Tensor(0.0, requires_grad=True)
+    t = trace(x.sqrt() - x.sqrt())  # inf - inf
+    assert np.isnan(t.steps[-1].after)

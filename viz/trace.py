@@ -81,7 +81,7 @@ def trace(
     check_node(root)
     seed = root._seed(gradient)
     order = topological_order(root)
-    with empty_gradients(order):
+    with empty_gradients(order), np.errstate(over="ignore", invalid="ignore"):
         graph = describe(order, caller_namespace() if names is None else names, contributions=False)
         steps = tuple(_walk(root, seed, combine, order, graph))
     operator = {add: "+=", overwrite: "="}.get(combine) or getattr(combine, "__name__", "combine")
