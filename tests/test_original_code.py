@@ -20,6 +20,7 @@ from pathlib import Path
 import graphviz
 import programs_original
 import pytest
+from conftest import missing
 from programs_original import hypot, tanh
 
 import viz
@@ -55,7 +56,7 @@ def original_folder() -> str | None:
 def test_the_recording_is_what_the_original_gives():
     folder = original_folder()
     if folder is None:
-        pytest.skip("the original micrograd is not installed here: set MICROGRAD_ORIGINAL to its folder")
+        missing("the original micrograd is not installed here: set MICROGRAD_ORIGINAL to its folder")
     run = (
         "import runpy, sys; sys.path.insert(0, sys.argv[1]); import micrograd.engine as e; "
         "assert not hasattr(e, 'Node'), 'not the original'; runpy.run_path(sys.argv[2], run_name='__main__')"
