@@ -15,7 +15,7 @@ from command_line import SEVEN, USER_FILE, files_in, run
 from tensorgrad.ops import elementwise
 from viz import cli
 from viz.commands import draw as draw_command
-from viz.demo import network
+from viz.commands.demo_graphs import network
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"

@@ -19,7 +19,7 @@ from micrograd.backprop import topological_order
 from tensorgrad import Tensor
 from tensorgrad.node import record
 from viz import compare, snapshot, trace
-from viz.compare_drawing import owned_by
+from viz.comparison.picture import owned_by
 from viz.errors import NoDotError, TooLargeError, UserError
 
 X = [[0.5, -1.0], [2.0, 0.25]]

@@ -10,8 +10,8 @@ import pytest
 from micrograd import Value
 from tensorgrad import Tensor
 from viz.errors import UserError
-from viz.expression import FUNCTIONS, parse
-from viz.literals import is_assignment, parse_literal, parse_values
+from viz.inputs.expression import FUNCTIONS, parse
+from viz.inputs.literals import is_assignment, parse_literal, parse_values
 
 
 def message(function, *arguments):

@@ -13,9 +13,11 @@ import pytest
 from micrograd import Value
 from micrograd.backprop import add, overwrite
 from tensorgrad import Tensor
-from viz import page, page_data, page_layout, step, trace
+from viz import page, step, trace
 from viz.errors import NoDotError, TooLargeError, UserError
-from viz.page_quantities import MOST_ELEMENTS, Quantities
+from viz.pages import data as page_data
+from viz.pages import layout as page_layout
+from viz.pages.quantities import MOST_ELEMENTS, Quantities
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

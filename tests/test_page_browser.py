@@ -18,7 +18,7 @@ from micrograd.backprop import Node, add, overwrite
 from micrograd.nn import MLP
 from tensorgrad import Tensor
 from viz import Page, step, trace
-from viz.page_quantities import Quantities
+from viz.pages.quantities import Quantities
 from viz.text import number
 from viz.trace import Trace
 

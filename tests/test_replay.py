@@ -16,8 +16,8 @@ from micrograd import Value
 from micrograd.backprop import topological_order
 from micrograd.nn import MLP
 from tensorgrad import Tensor
+from viz.comparison.replay import compare_graph, program_from, recording
 from viz.errors import UserError
-from viz.replay import compare_graph, program_from, recording
 
 XS = [[2, 3, -1], [3, -1, 0.5], [0.5, 1, 1], [1, 1, -1]]
 YS = [1, -1, -1, 1]

@@ -8,7 +8,7 @@ import pytest
 
 from micrograd import Value
 from viz.errors import UserError
-from viz.source import load, running, split_target
+from viz.inputs.source import load, running, split_target
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from micrograd import Value
 from micrograd.backprop import topological_order
-from viz.tolerance import allowance, backward_sizes, close, defaults, forward_sizes
+from viz.comparison.tolerance import allowance, backward_sizes, close, defaults, forward_sizes
 
 
 def sizes(root: Value, seed: float = 1.0) -> tuple[dict[Value, float], dict[Value, float]]:

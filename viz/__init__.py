@@ -1,7 +1,7 @@
 """Looking at backpropagation: pictures, a page that steps through it, and scalar gradients beside tensor gradients."""
 
 from viz.compare import compare
-from viz.comparison import Comparison
+from viz.comparison.result import Comparison
 from viz.drawing import Drawing, draw
 from viz.graph import Graph, snapshot
 from viz.page import Page, step

@@ -12,15 +12,15 @@ import numpy as np
 from micrograd import Value
 from micrograd.backprop import Node, add, overwrite, topological_order
 from tensorgrad import Tensor, lift
-from viz.compare_table import element_name
-from viz.comparison import Comparison, NodeComparison
+from viz.comparison.lifted import MOST_SCALARS, Pair, Program, Repeatable, run_on_both
+from viz.comparison.references import finite_differences as differences_of
+from viz.comparison.references import torch_gradients
+from viz.comparison.result import Comparison, NodeComparison
+from viz.comparison.table import element_name
+from viz.comparison.tolerance import allowance, backward_sizes, defaults, forward_sizes
 from viz.errors import UserError
-from viz.lifted import MOST_SCALARS, Pair, Program, Repeatable, run_on_both
 from viz.names import caller_namespace, find_names, name_all
 from viz.passes import gradients
-from viz.references import finite_differences as differences_of
-from viz.references import torch_gradients
-from viz.tolerance import allowance, backward_sizes, defaults, forward_sizes
 from viz.words import formula
 
 

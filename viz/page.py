@@ -16,7 +16,7 @@ from viz import files
 from viz.errors import TooLargeError, UserError
 from viz.graph import check_node
 from viz.names import caller_namespace
-from viz.page_data import page_data, script_json
+from viz.pages.data import page_data, script_json
 from viz.trace import trace
 
 MOST_NODES = 2_000

@@ -6,7 +6,7 @@ import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver, reached, topological_order
 from viz.errors import UserError
-from viz.literals import Literal, parse_literal
+from viz.inputs.literals import Literal, parse_literal
 
 
 def gradient_for(root: Node, text: str | None, title: str) -> Literal | None:

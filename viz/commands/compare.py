@@ -13,10 +13,10 @@ from viz.commands.backward import gradient_for
 from viz.commands.options import add_target, target_of
 from viz.commands.target import Target
 from viz.compare import compare
-from viz.comparison import Comparison
+from viz.comparison.replay import compare_graph, recording
+from viz.comparison.result import Comparison
 from viz.drawing import MOST_NODES, suffix_of
 from viz.plain import dumps
-from viz.replay import compare_graph, recording
 from viz.text import MINUS
 
 HELP = "compare the gradients of the scalar and the tensor engine"

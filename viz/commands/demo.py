@@ -9,13 +9,13 @@ from pathlib import Path
 from micrograd.backprop import add, overwrite, topological_order
 from viz import files
 from viz.commands.backward import ensure_backward
+from viz.commands.demo_graphs import EXPRESSION, OPERANDS, Example, expression, network, torch_difference
 from viz.compare import compare
-from viz.comparison import Comparison
-from viz.demo import EXPRESSION, OPERANDS, Example, expression, network, torch_difference
+from viz.comparison.replay import compare_graph
+from viz.comparison.result import Comparison
 from viz.drawing import draw
-from viz.expression import parse
+from viz.inputs.expression import parse
 from viz.page import step
-from viz.replay import compare_graph
 from viz.trace import trace
 
 HELP = "do all three with two examples, and write the results into a folder"

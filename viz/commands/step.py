@@ -9,9 +9,9 @@ from micrograd.backprop import add, overwrite
 from viz import plain
 from viz.commands.backward import gradient_for
 from viz.commands.options import add_target, target_of
+from viz.commands.steps_text import steps_text
 from viz.errors import UserError
 from viz.page import step
-from viz.steps_text import steps_text
 from viz.trace import trace
 
 HELP = "step through the backward pass, on a page or as text"

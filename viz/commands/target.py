@@ -14,11 +14,11 @@ import numpy as np
 from micrograd import Value
 from micrograd.backprop import Node
 from tensorgrad import Tensor
-from viz import literals
 from viz.errors import UserError
-from viz.expression import parse
-from viz.program import Program, place
-from viz.source import Source, describe, load, running, split_target
+from viz.inputs import literals
+from viz.inputs.expression import parse
+from viz.inputs.program import Program, place
+from viz.inputs.source import Source, describe, load, running, split_target
 
 Engine = Literal["scalar", "tensor"]
 

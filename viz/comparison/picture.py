@@ -10,16 +10,16 @@ import graphviz
 import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver, topological_order
+from viz.comparison.lifted import Pair
 from viz.dot import GREY, INK, VERMILION, add_edges, add_graph, add_node, new_digraph
 from viz.drawing import Drawing, check_size
 from viz.graph import Graph, NodeRecord, describe
 from viz.labels import escape, node_label
-from viz.lifted import Pair
 from viz.passes import empty_gradients
 from viz.text import clip, short
 
 if TYPE_CHECKING:
-    from viz.comparison import Comparison, NodeComparison
+    from viz.comparison.result import Comparison, NodeComparison
 
 _TENSOR, _SCALAR = "t", "s"  # what the DOT names of the two graphs' nodes start with
 

@@ -18,12 +18,12 @@ from micrograd import Value
 from micrograd.backprop import Node, topological_order
 from tensorgrad import Tensor
 from viz.compare import compare, compare_pair, with_references
-from viz.comparison import Comparison
+from viz.comparison.lifted import Pair, Repeatable, seed_of
+from viz.comparison.recording import program_from, recording
+from viz.comparison.result import Comparison
 from viz.errors import UserError
 from viz.graph import check_node
-from viz.lifted import Pair, Repeatable, seed_of
 from viz.names import caller_namespace, find_names, name_all
-from viz.recording import program_from, recording
 
 __all__ = ["compare_graph", "program_from", "recording"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorgrad import Tensor
 from tensorgrad.autograd import finite_difference
-from viz.lifted import Repeatable
+from viz.comparison.lifted import Repeatable
 from viz.text import clip
 
 MOST_DIFFERENCES = 2000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from viz.text import clip, number, short
 
 if TYPE_CHECKING:
-    from viz.comparison import Comparison, NodeComparison, Row
+    from viz.comparison.result import Comparison, NodeComparison, Row
 
 _DIGITS = 6
 _TWO_BUGS = (

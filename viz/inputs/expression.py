@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from viz.errors import UserError
-from viz.program import Apply, Program, Step, place
+from viz.inputs.program import Apply, Program, Step, place
 
 FUNCTIONS = ("relu", "tanh", "sigmoid", "exp", "log", "sqrt", "sin", "cos", "abs")
 """Functions of each element, for both engines; also as methods: relu(x) and x.relu() are the same."""

@@ -14,11 +14,11 @@ import numpy as np
 
 from micrograd import Value
 from tensorgrad import Tensor
-from viz.compare_drawing import draw_pair
-from viz.compare_table import element_name, summary, table
+from viz.comparison.lifted import Pair
+from viz.comparison.picture import draw_pair
+from viz.comparison.table import element_name, summary, table
+from viz.comparison.tolerance import close
 from viz.drawing import MOST_NODES, Drawing
-from viz.lifted import Pair
-from viz.tolerance import close
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 from viz import text
 from viz.graph import Graph, NodeRecord
-from viz.page_layout import DIRECTIONS, NODE_HEIGHT, Layout, lay_out
-from viz.page_quantities import Interned, Quantities
+from viz.pages.layout import DIRECTIONS, NODE_HEIGHT, Layout, lay_out
+from viz.pages.quantities import Interned, Quantities
 from viz.trace import Step, Trace
 from viz.words import formula
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from micrograd import Value
 from micrograd.nn import MLP
-from viz.expression import parse
+from viz.inputs.expression import parse
 
 EXPRESSION = "relu(a*b + c)*a"
 OPERANDS = {"a": 2.0, "b": -3.0, "c": 10.0}

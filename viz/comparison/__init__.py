@@ -1,0 +1,1 @@
+"""Scalar gradients beside tensor gradients: how `viz.compare` does it."""

@@ -1,0 +1,1 @@
+"""What a user gives on the command line: expressions, values, Python files."""
