@@ -9,6 +9,7 @@ from typing import Any, Literal
 import graphviz
 import numpy as np
 
+from viz.arrays import matrices, norm, oddities, statistics
 from viz.graph import NodeRecord, Quantity
 from viz.text import clip, is_single, number, shape, signed
 
@@ -80,11 +81,11 @@ def contribution_label(q: Quantity, direction: Direction = "LR") -> str:
     elements where they are few, else its norm."""
     back = _BACK[direction]
     if is_single(q):
-        lines = [f"{back} {_signed(np.asarray(q).item())}"]
+        lines = [f"{back} {_contribution(np.asarray(q).item())}"]
     elif 0 < np.size(q) <= _MOST_ELEMENTS_ON_EDGE:
-        lines = [f"{back} {shape(q)}", *_rows(q, _signed)]
+        lines = [f"{back} {shape(q)}", *_rows(q, _contribution)]
     else:
-        lines = [f"{back} {shape(q)}", f"norm {number(_norm(np.asarray(q, dtype=np.float64)))}"]
+        lines = [f"{back} {shape(q)}", f"norm {number(norm(np.asarray(q, dtype=np.float64)))}"]
     return "\\n".join(f"{_SPACE}{line}{_SPACE}" for line in lines)  # spaces keep the text off the line
 
 
@@ -116,41 +117,17 @@ def _rows(array: Quantity, text_of: Callable[[Any], str]) -> list[str]:
     width = max(map(len, texts))
     cells = [_DIGIT * (width - len(text)) + text for text in texts]
     columns = min(array.shape[-1], _MOST_COLUMNS)
-    rows = [_DIGIT.join(cells[i : i + columns]) for i in range(0, len(cells), columns)]
-    if array.ndim < 3:
-        return rows
-    height = array.shape[-2]
-    return [line for i, row in enumerate(rows) for line in (["", row] if i and i % height == 0 else [row])]
+    return matrices([_DIGIT.join(cells[i : i + columns]) for i in range(0, len(cells), columns)], array.shape)
 
 
 def _statistics(array: np.ndarray) -> list[str]:
-    """Least, greatest, mean and norm of the elements that are finite; then what else is notable."""
-    numbers = array.astype(np.float64).ravel()
-    finite = numbers[np.isfinite(numbers)]
-    lines = []
-    if finite.size:
-        largest = float(np.abs(finite).max()) or 1.0  # dividing by it keeps sums and squares from overflowing
-        mean = float((finite / largest).mean()) * largest
-        figures = {"min": finite.min(), "max": finite.max(), "mean": mean, "norm": _norm(finite)}
-        lines += [f"{name} {number(x)}" for name, x in figures.items()]
-    counts = {"nan": np.isnan(numbers).sum(), "inf": np.isinf(numbers).sum()}
-    lines += [f"{name} in {count} of {numbers.size}" for name, count in counts.items() if count]
-    zeros = (numbers == 0).mean()
-    return [*lines, f"zero {zeros:.0%}"] if zeros else lines
-
-
-def _norm(numbers: np.ndarray) -> float:
-    """The square root of the sum of squares, which are scaled so that they cannot overflow."""
-    largest = float(np.abs(numbers).max(initial=0.0))
-    if largest == 0 or not np.isfinite(largest):
-        return largest
-    return float(np.linalg.norm(numbers.ravel() / largest)) * largest
+    """Least, greatest, mean and norm, a line each; then what else is notable."""
+    return [f"{name} {number(x)}" for name, x in statistics(array).items()] + oddities(array)
 
 
 def _element(x: float | int | bool) -> str:
     return number(x) if isinstance(x, float) else str(x)
 
 
-def _signed(x: float) -> str:
-    """The number with its sign, which 0 and nan have none of."""
-    return signed(x, digits=4) if x > 0 or x < 0 else f"{abs(x):g}"
+def _contribution(x: float) -> str:
+    return signed(x, digits=4)

@@ -33,8 +33,8 @@ def short(x: float, digits: int = 6) -> str:
 
 
 def signed(x: float, digits: int = 6) -> str:
-    """`short` with its sign always shown: +4, −6."""
-    return short(x, digits) if float(x) < 0 else f"+{short(x, digits)}"
+    """`short` with its sign shown, which 0 and nan have none of: +4, −6, 0."""
+    return f"+{short(x, digits)}" if float(x) > 0 else short(x, digits)
 
 
 def shape(q: Quantity) -> str:
@@ -51,11 +51,3 @@ def clip(text: str, most: int = 40) -> str:
     """`text` on one line of at most `most` characters, the rest as an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def norm(array: np.ndarray) -> float:
-    """The square root of the sum of squares, scaled so that the squares cannot overflow; 0 of an empty array."""
-    largest = float(np.abs(array).max(initial=0.0))
-    if largest == 0 or not math.isfinite(largest):
-        return largest
-    return largest * float(np.linalg.norm(np.ravel(array) / largest))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from viz.arrays import norm
 from viz.graph import Quantity
 from viz.text import MINUS, clip, short
 from viz.trace import Step, Trace
@@ -73,7 +74,7 @@ def _text(q: Quantity) -> str:
         return short(float(array.reshape(())))
     if array.size <= _MOST_ELEMENTS:
         return _nested(array.tolist())
-    return f"({' x '.join(map(str, array.shape))} array, norm {short(float(np.linalg.norm(array)))})"
+    return f"({' x '.join(map(str, array.shape))} array, norm {short(norm(array))})"
 
 
 def _nested(x: list | float) -> str:

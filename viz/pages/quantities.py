@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from viz import text
+from viz.arrays import matrices, norm, oddities, statistics
 from viz.graph import Quantity
 
 MOST_ELEMENTS = 64
@@ -62,8 +63,8 @@ def _describe(values: np.ndarray, is_array: bool) -> dict[str, Any]:
     if text.is_single(values):
         x = values.item()
         sign = None if np.isnan(x) else int(np.sign(x))
-        chip = text.signed(x, _FEW_DIGITS) if sign else text.short(x)
-        record: dict[str, Any] = {"text": text.number(x), "short": text.short(x), "chip": chip, "sign": sign}
+        record: dict[str, Any] = {"text": text.number(x), "short": text.short(x), "sign": sign}
+        record["chip"] = text.signed(x, _FEW_DIGITS)
     else:
         inline = _inline(values)
         named = f"{text.shape(values)} {inline}" if inline.startswith("norm") else inline
@@ -85,7 +86,7 @@ def _inline(values: np.ndarray) -> str:
         line = _nested([text.short(x, _FEW_DIGITS) for x in values.flat], values.shape)
         if len(line) <= _MOST_INLINE_CHARACTERS:
             return line
-    return f"norm {text.short(text.norm(values), _FEW_DIGITS)}"
+    return f"norm {text.short(norm(values), _FEW_DIGITS)}"
 
 
 def _nested(elements: Sequence[str], shape: tuple[int, ...]) -> str:
@@ -101,13 +102,9 @@ def _rows(values: np.ndarray) -> list[str]:
     rows = [[text.short(x, _MATRIX_DIGITS) for x in row] for row in values.reshape(-1, values.shape[-1])]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(element.rjust(width) for element, width in zip(row, widths, strict=True)) for row in rows]
-    if values.ndim < 3:
-        return lines
-    height = values.shape[-2]
-    return [line for i, row in enumerate(lines) for line in (["", row] if i and i % height == 0 else [row])]
+    return matrices(lines, values.shape)
 
 
 def _summary(values: np.ndarray) -> str:
-    with np.errstate(all="ignore"):  # inf - inf and overflow have their IEEE results
-        parts = {"min": values.min(), "max": values.max(), "mean": values.mean(), "norm": text.norm(values)}
-    return ", ".join(f"{name} {text.short(x, _FEW_DIGITS)}" for name, x in parts.items())
+    figures = [f"{name} {text.short(x, _FEW_DIGITS)}" for name, x in statistics(values).items()]
+    return ", ".join(figures + oddities(values))
