@@ -18,7 +18,7 @@ one; whoever iterates over it performs the `+=`. So stepping through a pass is `
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 Contribution = tuple["Node | None", "Node", Any]
@@ -58,7 +58,7 @@ def topological_order(root: Node) -> list[Node]:
 _open_passes: dict[int, list[Node]] = {}  # by id; adding and deleting a key is safe between threads
 
 
-def chain_rule(root: Node, seed: Any) -> Iterator[Contribution]:
+def chain_rule(root: Node, seed: Any) -> Generator[Contribution, None, None]:
     """Yield every contribution of one backward pass; combine each into `parent.grad` before asking for the next.
 
     The first is the seed, (None, root, seed). The gradient of a node with parents lives for one pass and is
@@ -97,9 +97,16 @@ def _refuse_overlap(order: list[Node]) -> None:
 
 
 def deliver(contributions: Iterable[Contribution], combine: Callable[[Any, Any], Any] = add) -> None:
-    """Combine each contribution into the gradient of the parent it is for. The one += of the code base."""
-    for _, parent, sent in contributions:
-        parent.grad = combine(parent.grad, sent)
+    """Combine each contribution into the gradient of the parent it is for. The one += of the code base.
+
+    A pass that fails or is interrupted on the way is closed: it must not stay open as long as its traceback lives.
+    """
+    try:
+        for _, parent, sent in contributions:
+            parent.grad = combine(parent.grad, sent)
+    finally:
+        if isinstance(contributions, Generator):
+            contributions.close()
 
 
 def reached(node: Node) -> bool:

@@ -11,6 +11,7 @@ from engines import BINARY, TENSOR, UNARY, Engine, number, on_both_engines
 
 from micrograd import Value
 from micrograd.backprop import add, chain_rule, deliver, overwrite, reached, topological_order
+from viz.trace import trace
 
 
 def double(v: Value) -> Value:
@@ -347,3 +348,21 @@ def test_a_long_chain_of_users_rules():
     del y
     gc.collect()
     assert dies() is None
+
+
+@on_both_engines
+def test_a_pass_that_failed_is_closed_even_while_its_traceback_lives(engine):
+    """A notebook keeps the last traceback, and with it every frame of the pass."""
+    x = engine.leaf(3.0)
+    out = x * x
+
+    def fail(grad, sent):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as kept:
+        deliver(chain_rule(out, out._seed()), fail)
+    with pytest.raises(KeyboardInterrupt) as also_kept:
+        trace(out, fail)
+    out.backward()
+    assert number(x.grad) == 6.0
+    assert kept.tb is not also_kept.tb

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,13 +94,14 @@ def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Gra
     record = dict(zip(order, graph.nodes, strict=True))
     sending: Node | None = None
     slot = -1
-    for sender, receiver, sent in chain_rule(root, seed):
-        before = keep(receiver.grad) if reached(receiver) else None
-        receiver.grad = combine(receiver.grad, sent)
-        if sender is not None:
-            slot = next_slot(sender, receiver, slot if sender is sending else -1)
-        sending = sender
-        yield _step(sender, slot, record, receiver, sent, before, graph)
+    with closing(chain_rule(root, seed)) as contributions:
+        for sender, receiver, sent in contributions:
+            before = keep(receiver.grad) if reached(receiver) else None
+            receiver.grad = combine(receiver.grad, sent)
+            if sender is not None:
+                slot = next_slot(sender, receiver, slot if sender is sending else -1)
+            sending = sender
+            yield _step(sender, slot, record, receiver, sent, before, graph)
 
 
 def _step(
