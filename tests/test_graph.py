@@ -159,3 +159,10 @@ def test_nodes_of_any_engine_that_keeps_the_contract_are_drawn():
 
     a = Plain(1.0)
     assert [n.title for n in snapshot(Plain(2.0, (a, a)), {"a": a}).nodes] == ["a", "L = plain(a, a)"]
+
+
+def test_a_name_that_reads_like_a_number_is_the_users_all_the_same():
+    nan = Value(3.0)
+    x = Value(2.0)
+    nodes = snapshot(x * nan + 5, {"nan": nan, "x": x}).nodes
+    assert [(n.name, n.named) for n in nodes if n.is_leaf] == [("x", True), ("nan", True), ("5", False)]

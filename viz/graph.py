@@ -22,6 +22,7 @@ class NodeRecord:
 
     key            "n0", "n1", ...: its place in the topological order, the same in every run of the same program
     name           what to call it: its label, the caller's variable, a constant's number, or a free letter
+    named          whether that name is the user's: a label or a variable
     op             the operation that made it, "" for a leaf
     formula        the operation on its parents' names, e.g. "a*b"; "" for a leaf
     parents        the keys of its operands, in order, repeats kept
@@ -33,6 +34,7 @@ class NodeRecord:
 
     key: str
     name: str
+    named: bool
     op: str
     formula: str
     parents: tuple[str, ...]
@@ -101,7 +103,8 @@ def snapshot(root: Node, names: Mapping[str, Any] | None = None, *, contribution
 
 def describe(order: list[Node], names: Mapping[str, Any], *, contributions: bool) -> Graph:
     """Records for nodes in topological order."""
-    called = name_all(order, find_names(names))
+    given = find_names(names)
+    called = name_all(order, given)
     index = {node: i for i, node in enumerate(order)}
     records = []
     for i, node in enumerate(order):
@@ -111,6 +114,7 @@ def describe(order: list[Node], names: Mapping[str, Any], *, contributions: bool
             NodeRecord(
                 key=f"n{i}",
                 name=called[i],
+                named=bool(node.label) or node in given,
                 op=node._op,
                 formula=formula(node._op, [called[p] for p in places]) if places else "",
                 parents=tuple(f"n{p}" for p in places),
