@@ -119,36 +119,45 @@ class Value(Node):
     # -- functions -------------------------------------------------------------------------------------------------
 
     def relu(self) -> Value:
-        x = self.data  # written so that nan stays nan; at 0 the derivative is 0
+        """max(self, 0); at 0 the derivative is 0."""
+        x = self.data  # compared so that nan stays nan
         return Value(0.0 if x <= 0.0 else x, (self,), "ReLU", local=(_BLOCKED if x <= 0.0 else 1.0,))
 
     def tanh(self) -> Value:
+        """The hyperbolic tangent."""
         t = math.tanh(self.data)
         return Value(t, (self,), "tanh", local=(1.0 - t * t,))
 
     def sigmoid(self) -> Value:
+        """1 / (1 + e**-self), without overflow on either side."""
         e = math.exp(-abs(self.data))  # at most 1, so that nothing overflows on either side
         s = (1.0 if self.data >= 0.0 else e) / (1.0 + e)
         return Value(s, (self,), "sigmoid", local=(s * (1.0 - s),))
 
     def exp(self) -> Value:
+        """e**self; inf where that overflows."""
         out = exp(self.data)
         return Value(out, (self,), "exp", local=(out,))
 
     def log(self) -> Value:
+        """The natural logarithm: -inf at 0, nan below."""
         return Value(log(self.data), (self,), "log", local=(divide(1.0, self.data),))
 
     def sqrt(self) -> Value:
+        """The square root: at 0 with derivative inf, nan below."""
         out = sqrt(self.data)
         return Value(out, (self,), "sqrt", local=(divide(0.5, out),))
 
     def sin(self) -> Value:
+        """The sine of self radians."""
         return Value(sin(self.data), (self,), "sin", local=(cos(self.data),))
 
     def cos(self) -> Value:
+        """The cosine of self radians."""
         return Value(cos(self.data), (self,), "cos", local=(-sin(self.data),))
 
     def abs(self) -> Value:
+        """|self|, with derivative 0 at 0."""
         return abs(self)
 
     # -- comparison: by value, except ==, which is identity (a Value can be in a set or be a dictionary's key) -----

@@ -4,6 +4,7 @@ import math
 
 
 def divide(a: float, b: float) -> float:
+    """a / b; by 0, inf with the sign of both, or nan for 0 / 0."""
     try:
         return a / b
     except ZeroDivisionError:
@@ -13,6 +14,7 @@ def divide(a: float, b: float) -> float:
 
 
 def power(a: float, b: float) -> float:
+    """a ** b, never complex: a root of a negative number is nan."""
     try:
         return math.pow(a, b)
     except OverflowError:  # finite operands, infinite result
@@ -24,6 +26,7 @@ def power(a: float, b: float) -> float:
 
 
 def exp(x: float) -> float:
+    """e**x, inf where that overflows."""
     try:
         return math.exp(x)
     except OverflowError:
@@ -31,18 +34,22 @@ def exp(x: float) -> float:
 
 
 def log(x: float) -> float:
+    """The natural logarithm: -inf at 0, nan below."""
     if x > 0.0:
         return math.log(x)
     return -math.inf if x == 0.0 else math.nan
 
 
 def sqrt(x: float) -> float:
+    """The square root, nan below 0."""
     return math.nan if x < 0.0 else math.sqrt(x)
 
 
 def sin(x: float) -> float:
+    """The sine of x radians, nan at infinity."""
     return math.nan if math.isinf(x) else math.sin(x)
 
 
 def cos(x: float) -> float:
+    """The cosine of x radians, nan at infinity."""
     return math.nan if math.isinf(x) else math.cos(x)

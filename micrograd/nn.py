@@ -18,6 +18,7 @@ class Module:
             p.grad = p._zero
 
     def parameters(self) -> list[Value]:
+        """Every number that training changes; none here."""
         return []
 
 
@@ -40,6 +41,7 @@ class Neuron(Module):
         return act.relu() if self.nonlin else act
 
     def parameters(self) -> list[Value]:
+        """The weights, then the bias."""
         return [*self.w, self.b]
 
     def __repr__(self) -> str:
@@ -58,6 +60,7 @@ class Layer(Module):
         return out[0] if len(out) == 1 else out
 
     def parameters(self) -> list[Value]:
+        """Those of each neuron in turn."""
         return [p for n in self.neurons for p in n.parameters()]
 
     def __repr__(self) -> str:
@@ -77,6 +80,7 @@ class MLP(Module):
         return x
 
     def parameters(self) -> list[Value]:
+        """Those of each layer in turn."""
         return [p for layer in self.layers for p in layer.parameters()]
 
     def __repr__(self) -> str:

@@ -125,6 +125,11 @@ def test_the_first_name_wins_and_hidden_names_do_not_count():
     assert find_names({"_": x, "x": x, "xs": [x, x], "p": x}) == {x: "x"}
 
 
+def test_a_notebooks_histories_give_no_names():
+    x = Value(1)
+    assert find_names({"In": ["x"], "Out": {1: x}, "_1": x, "x": x}) == {x: "x"}
+
+
 def test_a_loop_variable_does_not_rename_a_parameter():
     net = MLP(1, [1])
     names = find_names({"net": net, "p": net.parameters()[-1]})

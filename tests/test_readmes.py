@@ -50,7 +50,7 @@ NOT_RUN = {
     "python3 -m venv": "makes an environment",
     "source": "enters an environment",
     ".": "enters an environment",
-    "make": "sets up an environment of its own; CI calls it",
+    "make": "sets up an environment of its own; CI calls both targets",
     "git": "reaches the network",
     "cd": "a command here runs in the file's folder",
 }

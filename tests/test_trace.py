@@ -172,3 +172,10 @@ def test_infinities_that_meet_in_a_gradient_do_not_warn():
     x = Tensor(0.0, requires_grad=True)
     t = trace(x.sqrt() - x.sqrt())  # inf - inf
     assert np.isnan(t.steps[-1].after)
+
+
+def test_a_scalar_operation_made_with_its_slopes_has_them_in_its_steps():
+    x = Value(3.0)
+    out = Value(9.0, (x,), "square", local=(6.0,))
+    _, step = trace(out).steps
+    assert (step.local, step.local_text, step.rule) == (6.0, "dout/dx", "dout/dx * out.grad")

@@ -22,7 +22,6 @@ class NodeRecord:
 
     key            "n0", "n1", ...: its place in the topological order, the same in every run of the same program
     name           what to call it: its label, the caller's variable, a constant's number, or a free letter
-    named          whether that name is the user's: a label or a variable
     op             the operation that made it, "" for a leaf
     formula        the operation on its parents' names, e.g. "a*b"; "" for a leaf
     parents        the keys of its operands, in order, repeats kept
@@ -30,11 +29,11 @@ class NodeRecord:
     grad           its gradient, None where no contribution has arrived
     requires_grad  False for a constant, which takes none
     sent           what it sends to each of `parents` for its present gradient; None where nothing goes
+    named          whether the name is the user's: a label or a variable
     """
 
     key: str
     name: str
-    named: bool
     op: str
     formula: str
     parents: tuple[str, ...]
@@ -42,9 +41,11 @@ class NodeRecord:
     grad: Quantity | None
     requires_grad: bool
     sent: tuple[Quantity | None, ...]
+    named: bool = True
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no operation made it."""
         return not self.parents
 
     @property
@@ -71,10 +72,12 @@ class Graph:
 
     @property
     def root(self) -> NodeRecord:
+        """The node that all others were made for."""
         return self.nodes[-1]
 
     @property
     def edges(self) -> list[Edge]:
+        """Every use of a node by another, in the order of the nodes and of their operands."""
         return [
             Edge(parent, node.key, slot, sent)
             for node in self.nodes
@@ -114,7 +117,6 @@ def describe(order: list[Node], names: Mapping[str, Any], *, contributions: bool
             NodeRecord(
                 key=f"n{i}",
                 name=called[i],
-                named=bool(node.label) or node in given,
                 op=node._op,
                 formula=formula(node._op, [called[p] for p in places]) if places else "",
                 parents=tuple(f"n{p}" for p in places),
@@ -122,6 +124,7 @@ def describe(order: list[Node], names: Mapping[str, Any], *, contributions: bool
                 grad=keep(node.grad) if reached(node) else None,
                 requires_grad=node.requires_grad,
                 sent=tuple(sent),
+                named=bool(node.label) or node in given,
             )
         )
     return Graph(tuple(records))

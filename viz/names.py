@@ -11,6 +11,7 @@ from typing import Any
 
 from micrograd.backprop import Node
 
+_HISTORIES = {"In", "Out"}  # IPython's, which hold every result once more
 _MOST_LETTERS = 20
 _DEEPEST = 6
 _MOST_LOOKED_AT = 200_000
@@ -30,12 +31,13 @@ def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
     not take the name of a loop that went over them later.
 
     Looks into lists, tuples and dictionaries, and into objects that have `parameters()` (networks), so that
-    parameters have names such as `net.layers[0].neurons[1].w[2]`. Names that start with _ do not count.
+    parameters have names such as `net.layers[0].neurons[1].w[2]`. Names that start with _, and IPython's
+    histories, do not count.
     """
     names: dict[Node, str] = {}
     seen: set[int] = set()
     for variable, value in list(namespace.items()):
-        if variable.startswith("_"):
+        if variable.startswith("_") or variable in _HISTORIES:
             continue
         queue = deque([(variable, value, 0)])
         while queue and len(seen) < _MOST_LOOKED_AT:

@@ -14,12 +14,13 @@ from viz.graph import Quantity, keep
 
 @contextmanager
 def empty_gradients(order: Sequence[Node]) -> Iterator[None]:
-    """No gradients on these nodes inside the `with`; afterwards those that they had."""
+    """No gradients on these nodes inside the `with`; afterwards those that they had. Infinities may meet silently."""
     kept = [node.grad for node in order]
     try:
         for node in order:
             node.grad = node._zero
-        yield
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     finally:
         for node, grad in zip(order, kept, strict=True):
             node.grad = grad
@@ -29,6 +30,6 @@ def gradients(
     root: Node, seed: Any, order: Sequence[Node], combine: Callable[[Any, Any], Any] = add
 ) -> list[Quantity | None]:
     """The gradient of each node after one pass, None where no contribution arrived. `order` is the whole graph."""
-    with empty_gradients(order), np.errstate(over="ignore", invalid="ignore"):
+    with empty_gradients(order):
         deliver(chain_rule(root, seed), combine)
         return [keep(node.grad) if reached(node) else None for node in order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -82,14 +82,14 @@ def trace(
     check_node(root)
     seed = root._seed(gradient)
     order = topological_order(root)
-    with empty_gradients(order), np.errstate(over="ignore", invalid="ignore"):
+    with empty_gradients(order):
         graph = describe(order, caller_namespace() if names is None else names, contributions=False)
         steps = tuple(_walk(root, seed, combine, order, graph))
     operator = {add: "+=", overwrite: "="}.get(combine) or getattr(combine, "__name__", "combine")
     return Trace(graph, steps, operator)
 
 
-def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Graph) -> Any:
+def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Graph) -> Iterator[Step]:
     """The pass itself: the same loop as `backprop.deliver`, with a record of what it does."""
     record = dict(zip(order, graph.nodes, strict=True))
     sending: Node | None = None
@@ -117,12 +117,8 @@ def _step(
     if sender is None:
         return Step(None, to.key, 0, keep(sent), before, keep(receiver.grad), None, None, None, "the seed")
     by = record[sender]
-    operands = [graph[key].name for key in by.parents]
-    theirs = sender._closure is not None
-    local_text = None if theirs else local_derivative(by.op, slot, operands, by.name)
-    ndims = [np.ndim(graph[key].data) for key in by.parents]
-    rule = None if theirs else rule_text(entry(by.op, ndims, np.ndim(by.data)), slot, operands, by.name)
-    if rule and local_text and np.shape(sent) != np.shape(sender.grad):
+    local_text, rule = _in_words(sender, slot, by, to, graph)
+    if local_text and np.shape(sent) != np.shape(sender.grad):
         rule = f"unbroadcast({rule}, {to.name}.shape)"
     return Step(
         sender=by.key,
@@ -134,8 +130,22 @@ def _step(
         upstream=keep(sender.grad),
         local=_local(sender, slot) if local_text else None,
         local_text=local_text,
-        rule=rule or ("the rule assigned to _backward" if theirs else f"the rule of {by.op}"),
+        rule=rule,
     )
+
+
+def _in_words(sender: Node, slot: int, by: NodeRecord, to: NodeRecord, graph: Graph) -> tuple[str | None, str]:
+    """The local derivative as text, None where the rule is no product with one; and the contribution as text."""
+    if sender._closure is not None:
+        return None, "the rule assigned to _backward"
+    operands = [graph[key].name for key in by.parents]
+    local = local_derivative(by.op, slot, operands, by.name)
+    if local is None and sender._local is not None:  # a scalar operation of the user's, which has no words
+        local = f"d{by.name}/d{to.name}"
+        return local, f"{local} * {by.name}.grad"
+    ndims = [np.ndim(graph[key].data) for key in by.parents]
+    rule = rule_text(entry(by.op, ndims, np.ndim(by.data)), slot, operands, by.name)
+    return local, rule or f"the rule of {by.op}"
 
 
 def _local(node: Node, slot: int) -> Quantity | None:
