@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from micrograd.backprop import overwrite
+from micrograd.backprop import add, overwrite
 from micrograd.engine import Value
 from tensorgrad import Tensor
 from viz.trace import trace
@@ -179,3 +179,31 @@ def test_a_scalar_operation_made_with_its_slopes_has_them_in_its_steps():
     out = Value(9.0, (x,), "square", local=(6.0,))
     _, step = trace(out).steps
     assert (step.local, step.local_text, step.rule) == (6.0, "dout/dx", "dout/dx * out.grad")
+
+
+# -- golden files ------------------------------------------------------------------------------------------------------
+
+
+def small_net():
+    x = Tensor(np.array([[1.0, 2.0], [3.0, 4.0]]), label="x")
+    w = Tensor(np.array([[0.5, -1.0], [0.25, 2.0]]), requires_grad=True, label="w")
+    b = Tensor(np.array([0.5, -0.5]), requires_grad=True, label="b")
+    return ((x @ w + b).relu() ** 2).sum()
+
+
+def as_text(t):
+    """A line for each field of each step, numbers with repr, arrays as nested lists."""
+    lines = [f"{node.key} {node.title} = {np.asarray(node.data).tolist()}" for node in t.graph.nodes]
+    for i, step in enumerate(t.steps, 1):
+        lines.append(f"{i} {step.sender} -> {step.receiver} operand {step.slot}: {step.rule}")
+        for field in ("local_text", "local", "upstream", "contribution", "before", "after"):
+            value = getattr(step, field)
+            lines.append(f"  {field} {value if value is None or field == 'local_text' else np.asarray(value).tolist()}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("combine", [add, overwrite])
+@pytest.mark.parametrize("program", [lambda: seven_nodes(Value)[0], small_net], ids=["seven", "small_net"])
+def test_golden(program, combine, golden, request):
+    name = request.node.callspec.id.split("-")[0]
+    golden(f"trace-{name}-{combine.__name__}.txt", as_text(trace(program(), combine, names={})))

@@ -54,8 +54,7 @@ _INFIX = {"+", "-", "*", "/", "**", "@"}
 def local_derivative(op: str, slot: int, operands: Sequence[str], out: str) -> str | None:
     """d(out)/d(operands[slot]) as text, for operations on each element; None for others and for unknown ones."""
     if op.startswith("**") and op != "**":
-        n = op[2:]
-        return f"{n} * {operands[0]}**({n} - 1)"
+        return _power_slope(op[2:], operands[0])
     texts = LOCAL.get(op.lower())
     return None if texts is None or slot >= len(texts) else _fill(texts[slot], operands, out)
 
@@ -97,6 +96,15 @@ def formula(op: str, operands: Sequence[str]) -> str:
     if op == "neg":
         return f"-{operands[0]}"
     return f"{op.lower() if op == 'ReLU' else op}({', '.join(operands)})"
+
+
+def _power_slope(exponent: str, x: str) -> str:
+    """The derivative of x**exponent, worked out as one would by hand: 2*x, 3 * x**2, 0.5 * x**-0.5."""
+    n = float(exponent)
+    if n in (0.0, 1.0):
+        return f"{n:g}"
+    less = f"{n - 1:g}" if float(f"{n - 1:g}") == n - 1 else f"({exponent} - 1)"
+    return f"{exponent}*{x}" if n == 2.0 else f"{exponent} * {x}**{less}"
 
 
 def _fill(text: str, operands: Sequence[str], out: str) -> str:
