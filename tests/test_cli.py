@@ -167,7 +167,7 @@ def test_step_text_shows_the_bug(mode):
 def test_step_text_of_arrays():
     out = run("step", "sum(x @ w)", "x=[[1,2],[3,4],[5,6],[7,8]]", "w=[1,-1]", "--text")[1]
     assert "x.T @ a.grad = [16, 20]" in out
-    assert "x = (4 x 2 array, norm 14.2829)" in out
+    assert "x = (4, 2) norm 14.28" in out
 
 
 def test_step_json_is_the_trace():

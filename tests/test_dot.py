@@ -249,8 +249,8 @@ def test_three_axes_are_set_apart():
         (1 / 3, "← +0.3333"),
         (np.array([[2.0]]), "← +2"),
         (np.array([1.0, -2.0]), "← (2,)\\n+1  −2"),
-        (np.full(16, 2.0), "← (16,)\\nnorm 8.0000"),
-        (np.empty((0, 2)), "← (0, 2)\\nnorm 0.0000"),
+        (np.full(16, 2.0), "← (16,)\\nnorm 8"),
+        (np.empty((0, 2)), "← (0, 2)\\nno elements"),
     ],
 )
 def test_contribution_label(sent, text):

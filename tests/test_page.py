@@ -14,10 +14,11 @@ from micrograd import Value
 from micrograd.backprop import add, overwrite
 from tensorgrad import Tensor
 from viz import page, step, trace
+from viz.arrays import MOST_IN_PANEL
 from viz.errors import NoDotError, TooLargeError, UserError
 from viz.pages import data as page_data
 from viz.pages import layout as page_layout
-from viz.pages.quantities import MOST_ELEMENTS, Quantities
+from viz.pages.quantities import Quantities
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -121,19 +122,22 @@ def test_small_arrays_are_written_out_in_columns():
         "rows": ["  1  −20", "0.5    4"],
     }
     assert described(np.arange(8.0).reshape(2, 2, 2))["rows"] == ["0  1", "2  3", "", "4  5", "6  7"]
-    assert described(np.arange(5.0))["text"] == "(5,) norm 5.477"
+    assert described(np.arange(5.0))["text"] == "[0, 1, 2, 3, 4]"
+    assert described(np.arange(7.0))["text"] == "(7,) norm 9.539"
+    assert described(np.arange(7.0))["chip"] == "norm 9.539"
+    assert described(np.full(6, 0.12345))["text"] == "(6,) norm 0.3024"  # written out it would be too long
     assert described(np.zeros(3))["sign"] == 0
     assert described(np.array([[2.5]]))["text"] == "2.5000"
-    assert described(np.zeros((0, 3)))["text"] == "empty"
+    assert described(np.zeros((0, 3)))["text"] == "(0, 3) no elements"
 
 
 def test_large_arrays_are_summed_up():
-    at_the_limit, above = described(np.ones(MOST_ELEMENTS)), described(np.ones(MOST_ELEMENTS + 1))
+    at_the_limit, above = described(np.ones(MOST_IN_PANEL)), described(np.ones(MOST_IN_PANEL + 1))
     assert "rows" in at_the_limit
     assert "more" not in at_the_limit
     assert "rows" not in above
     assert above["more"] == "min 1, max 1, mean 1, norm 8.062"
-    endless = np.full(MOST_ELEMENTS + 1, np.inf)
+    endless = np.full(MOST_IN_PANEL + 1, np.inf)
     endless[0] = -np.inf
     assert described(endless)["more"] == "inf in 65 of 65"
 

@@ -1,10 +1,13 @@
 """Numbers as text."""
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 
-from viz.text import clip, number, short, signed
+from viz import text
+from viz.text import clip, count, number, short, signed
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,13 @@ def test_short_and_signed(x, bare, with_sign):
 def test_clip_keeps_one_line():
     assert clip("a\nb") == "a b"
     assert clip("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_count_agrees_with_its_number():
+    assert [count(n, "node") for n in (0, 1, 2, 2000)] == ["0 nodes", "1 node", "2 nodes", "2,000 nodes"]
+
+
+def test_text_needs_nothing_else_of_viz():
+    """So that everything may write its numbers through it: an import of the graph would close a circle."""
+    source = Path(text.__file__).read_text(encoding="utf-8")
+    assert not re.search(r"^(from|import) (viz|micrograd|numpy)", source, re.MULTILINE)

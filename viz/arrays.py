@@ -1,4 +1,4 @@
-"""What there is to say about an array in a few words: statistics, and its elements as lines of text."""
+"""Arrays as text: the elements where they are few, else what there is to say about them in a few words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,50 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from viz import text
+
+Quantity = float | np.ndarray
+"""A number for a scalar node, an array for a tensor node."""
+
+# How many elements of an array are written out: more would not fit.
+MOST_IN_LINE = 6  # a line of text
+MOST_ON_EDGE = 4  # an edge of a picture
+MOST_IN_BOX = 12  # a node of a picture
+MOST_IN_PANEL = 64  # the panel of a page
+
+_DIGITS = 4  # of an element, or of a norm, within a line
+
+
+def is_single(q: Quantity) -> bool:
+    """Whether `q` is one number: a scalar node's, or an array's with a single element."""
+    return np.size(q) == 1
+
+
+def shape(q: Quantity) -> str:
+    """The shape as Python writes it, e.g. (4, 3); of a scalar ()."""
+    return str(np.shape(q))
+
+
+def nested(array: np.ndarray, digits: int = _DIGITS) -> str:
+    """The elements on one line, as Python would write them: [[1, 2], [3, 4]]."""
+    if array.ndim == 0:
+        return text.short(array.item(), digits)
+    return f"[{', '.join(nested(np.asarray(part), digits) for part in array)}]"
+
+
+def in_words(array: np.ndarray) -> str:
+    """Shape and norm, for an array whose elements are too many: (4, 5) norm 4.472."""
+    return f"{shape(array)} {norm_in_words(array)}"
+
+
+def norm_in_words(array: np.ndarray) -> str:
+    """The norm, as in "norm 4.472"; of an array without elements that it has none."""
+    return f"norm {text.short(norm(array), _DIGITS)}" if np.size(array) else "no elements"
+
 
 def norm(array: np.ndarray) -> float:
     """The square root of the sum of squares, scaled so that the squares cannot overflow; 0 of an empty array."""
+    array = np.asarray(array, dtype=np.float64)
     largest = float(np.abs(array).max(initial=0.0))
     if largest == 0 or not np.isfinite(largest):
         return largest

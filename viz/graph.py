@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import Node, reached, topological_order
+from viz.arrays import Quantity
 from viz.names import caller_namespace, find_names, name_all
 from viz.words import formula
-
-Quantity = float | np.ndarray
-"""A number for a scalar node, an array (a copy) for a tensor node."""
 
 
 @dataclass(frozen=True)

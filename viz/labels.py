@@ -9,22 +9,30 @@ from typing import Any, Literal
 import graphviz
 import numpy as np
 
-from viz.arrays import matrices, norm, oddities, statistics
-from viz.graph import NodeRecord, Quantity
-from viz.text import clip, is_single, number, shape, signed
+from viz.arrays import (
+    MOST_IN_BOX,
+    MOST_ON_EDGE,
+    Quantity,
+    is_single,
+    matrices,
+    norm_in_words,
+    oddities,
+    shape,
+    statistics,
+)
+from viz.graph import NodeRecord
+from viz.text import clip, number, signed
 
 Direction = Literal["LR", "RL", "TB", "BT"]
 """Where a graph grows to from its leaves, as Graphviz names it: "LR" is from left to right."""
 
 Sign = Literal["+", "-", "0", "mixed", "not finite"]
 
-NO_GRAD = "no grad yet"
+NO_GRAD = "grad not yet"
 CONSTANT = "constant"
 
 _LONGEST_BESIDE = 12  # characters of a name that stands beside its number, not above it
-_MOST_ELEMENTS = 12
 _MOST_COLUMNS = 6
-_MOST_ELEMENTS_ON_EDGE = 4
 _SPACE = "\N{NO-BREAK SPACE}"
 _DIGIT = _SPACE * 2  # as wide as a digit in Helvetica and in the fonts that stand in for it
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\{}|<>"} | {"&": "&amp;", "\n": "\\n"})
@@ -82,10 +90,10 @@ def contribution_label(q: Quantity, direction: Direction = "LR") -> str:
     back = _BACK[direction]
     if is_single(q):
         lines = [f"{back} {_contribution(np.asarray(q).item())}"]
-    elif 0 < np.size(q) <= _MOST_ELEMENTS_ON_EDGE:
+    elif 0 < np.size(q) <= MOST_ON_EDGE:
         lines = [f"{back} {shape(q)}", *_rows(q, _contribution)]
     else:
-        lines = [f"{back} {shape(q)}", f"norm {number(norm(np.asarray(q, dtype=np.float64)))}"]
+        lines = [f"{back} {shape(q)}", norm_in_words(np.asarray(q))]
     return "\\n".join(f"{_SPACE}{line}{_SPACE}" for line in lines)  # spaces keep the text off the line
 
 
@@ -106,7 +114,7 @@ def _field(what: str, q: Quantity) -> str:
         return f"{what} {_element(np.asarray(q).item())}"
     if np.size(q) == 0:
         return f"{what}: no elements"
-    lines = _rows(q, _element) if np.size(q) <= _MOST_ELEMENTS else _statistics(np.asarray(q))
+    lines = _rows(q, _element) if np.size(q) <= MOST_IN_BOX else _statistics(np.asarray(q))
     return f"{what}\\l" + "".join(f"{line}\\r" for line in lines)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import Node, add, chain_rule, deliver, reached
-from viz.graph import Quantity, keep
+from viz.arrays import Quantity
+from viz.graph import keep
 
 
 @contextmanager

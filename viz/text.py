@@ -1,12 +1,8 @@
-"""Numbers, shapes and names as text: one way to write each, for pictures, pages and tables."""
+"""Numbers, names and counts as text: one way to write each, for pictures, pages and tables."""
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
-
-from viz.graph import Quantity
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -37,17 +33,12 @@ def signed(x: float, digits: int = 6) -> str:
     return f"+{short(x, digits)}" if float(x) > 0 else short(x, digits)
 
 
-def shape(q: Quantity) -> str:
-    """The shape as Python writes it, e.g. (4, 3); of a scalar ()."""
-    return str(np.shape(q))
-
-
-def is_single(q: Quantity) -> bool:
-    """Whether `q` is one number: a scalar node's, or an array's with a single element."""
-    return np.size(q) == 1
-
-
 def clip(text: str, most: int = 40) -> str:
     """`text` on one line of at most `most` characters, the rest as an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def count(n: int, thing: str) -> str:
+    """How many there are: "1 node", "2,000 nodes"."""
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"

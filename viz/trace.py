@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import Node, add, chain_rule, overwrite, reached, topological_order
-from viz.graph import Graph, NodeRecord, Quantity, check_node, describe, keep, next_slot, sent_by_slot
+from viz.arrays import Quantity
+from viz.graph import Graph, NodeRecord, check_node, describe, keep, next_slot, sent_by_slot
 from viz.names import caller_namespace
 from viz.passes import empty_gradients
 from viz.words import contribution as rule_text

@@ -11,6 +11,7 @@ from viz.commands.backward import clear_gradients, ensure_backward, gradient_for
 from viz.commands.options import add_target, target_of
 from viz.drawing import MOST_NODES, draw, suffix_of
 from viz.graph import snapshot
+from viz.text import count
 
 HELP = "draw the graph, with data, gradients and contributions"
 EXAMPLES = """\
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         print(data)
     if output is not None:
         print(
-            f"wrote {output}: {target.title}, {nodes:,} node{'s' if nodes != 1 else ''}",
+            f"wrote {output}: {target.title}, {count(nodes, 'node')}",
             file=sys.stderr if args.json else sys.stdout,
         )
     return 0

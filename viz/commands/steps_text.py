@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from viz.arrays import norm
-from viz.graph import Quantity
-from viz.text import MINUS, clip, short
+from viz.arrays import MOST_IN_LINE, Quantity, in_words, is_single, nested
+from viz.text import MINUS, clip, count, short
 from viz.trace import Step, Trace
 
-_MOST_ELEMENTS = 6
 _WIDEST = 60  # column; a longer text pushes the rest of its own line only
 
 
@@ -20,9 +18,9 @@ def steps_text(trace: Trace) -> str:
     2  L -> f     a * L.grad = 2 * 1 = 2  f.grad = 2
     """
     nodes, steps = len(trace.graph), len(trace)
-    lines = [f"forward: {_count(nodes, 'node')}"]
+    lines = [f"forward: {count(nodes, 'node')}"]
     lines += [f"  {clip(node.title)} = {_text(node.data)}" for node in trace.graph.nodes]
-    lines += ["", f"backward: {_count(steps, 'step')} with {trace.operator}"]
+    lines += ["", f"backward: {count(steps, 'step')} with {trace.operator}"]
     lines += _columns([_row(number, step, trace) for number, step in enumerate(trace.steps, 1)])
     return "\n".join(lines).replace(MINUS, "-")
 
@@ -36,10 +34,6 @@ def _row(number: int, step: Step, trace: Trace) -> tuple[str, str, str, str]:
 def _columns(rows: list[tuple[str, str, str, str]]) -> list[str]:
     number, who, sent = (min(max((len(row[i]) for row in rows), default=0), _WIDEST) for i in range(3))
     return [f"  {row[0]:>{number}}  {row[1]:<{who}}  {row[2]:<{sent}}  {row[3]}" for row in rows]
-
-
-def _count(n: int, thing: str) -> str:
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
 def _sent(step: Step) -> str:
@@ -70,12 +64,6 @@ def _operand(q: Quantity) -> str:
 def _text(q: Quantity) -> str:
     """A number; an array's elements where they are few, else its shape and norm."""
     array = np.asarray(q)
-    if array.size == 1:
-        return short(float(array.reshape(())))
-    if array.size <= _MOST_ELEMENTS:
-        return _nested(array.tolist())
-    return f"({' x '.join(map(str, array.shape))} array, norm {short(norm(array))})"
-
-
-def _nested(x: list | float) -> str:
-    return f"[{', '.join(map(_nested, x))}]" if isinstance(x, list) else short(x, 4)
+    if is_single(array):
+        return short(array.item())
+    return nested(array) if 0 < array.size <= MOST_IN_LINE else in_words(array)

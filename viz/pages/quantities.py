@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from viz import text
-from viz.arrays import matrices, norm, oddities, statistics
-from viz.graph import Quantity
+from viz.arrays import (
+    MOST_IN_LINE,
+    MOST_IN_PANEL,
+    Quantity,
+    in_words,
+    is_single,
+    matrices,
+    nested,
+    norm_in_words,
+    oddities,
+    shape,
+    statistics,
+)
 
-MOST_ELEMENTS = 64
-"""Larger arrays go into the page as a summary."""
-
-_MOST_INLINE = 4  # elements of an array that are written out in a node or on an edge
-_MOST_INLINE_CHARACTERS = 26
+_MOST_INLINE_CHARACTERS = 26  # of an array's elements in a node or on an edge
 _FEW_DIGITS = 4
 _MATRIX_DIGITS = 3  # four columns fit the panel
 
@@ -60,41 +66,30 @@ def _describe(values: np.ndarray, is_array: bool) -> dict[str, Any]:
     rows   the elements of a small array, a line of text for each row
     more   what stands for the elements of a large one
     """
-    if text.is_single(values):
+    if is_single(values):
         x = values.item()
         sign = None if np.isnan(x) else int(np.sign(x))
         record: dict[str, Any] = {"text": text.number(x), "short": text.short(x), "sign": sign}
         record["chip"] = text.signed(x, _FEW_DIGITS)
     else:
-        inline = _inline(values)
-        named = f"{text.shape(values)} {inline}" if inline.startswith("norm") else inline
-        record = {"text": named, "short": named, "chip": inline, "sign": None if values.any() else 0}
+        line = _written_out(values)
+        record = {"text": line or in_words(values), "short": line or in_words(values)}
+        record |= {"chip": line or norm_in_words(values), "sign": None if values.any() else 0}
     if is_array:
-        record["shape"] = text.shape(values)
-        if values.size > MOST_ELEMENTS:
+        record["shape"] = shape(values)
+        if values.size > MOST_IN_PANEL:
             record["more"] = _summary(values)
         elif values.size > 1:
             record["rows"] = _rows(values)
     return record
 
 
-def _inline(values: np.ndarray) -> str:
-    """The elements on one line where they are few, else their norm."""
-    if values.size == 0:
-        return "empty"
-    if values.size <= _MOST_INLINE:
-        line = _nested([text.short(x, _FEW_DIGITS) for x in values.flat], values.shape)
-        if len(line) <= _MOST_INLINE_CHARACTERS:
-            return line
-    return f"norm {text.short(norm(values), _FEW_DIGITS)}"
-
-
-def _nested(elements: Sequence[str], shape: tuple[int, ...]) -> str:
-    """`elements` as Python would write an array of that shape: [[1, 2], [3, 4]]."""
-    if not shape:
-        return elements[0]
-    size = len(elements) // shape[0]
-    return f"[{', '.join(_nested(elements[i * size : (i + 1) * size], shape[1:]) for i in range(shape[0]))}]"
+def _written_out(values: np.ndarray) -> str | None:
+    """The elements on one line, None where they are too many or too long for it."""
+    if not 0 < values.size <= MOST_IN_LINE:
+        return None
+    line = nested(values)
+    return line if len(line) <= _MOST_INLINE_CHARACTERS else None
 
 
 def _rows(values: np.ndarray) -> list[str]:
