@@ -63,7 +63,7 @@ def test_draw_json_has_data_gradients_and_contributions(folder):
     assert len(graph["nodes"]) == 7
     assert nodes["a"]["data"] == 2.0
     assert nodes["a"]["grad"] == -2.0
-    to_a = [edge["contribution"] for edge in graph["edges"] if edge["from"] == nodes["a"]["key"]]
+    to_a = [edge["contribution"] for edge in graph["edges"] if edge["parent"] == nodes["a"]["key"]]
     assert sorted(to_a) == [-6.0, 4.0]
 
 
@@ -174,17 +174,18 @@ def test_step_json_is_the_trace():
     steps = json.loads(run("step", *SEVEN, "--json", "--mode", "=")[1])
     assert steps["operator"] == "="
     assert steps["steps"][0] == {
-        "from": None,
-        "to": "n6",
+        "sender": None,
+        "receiver": "n6",
         "slot": 0,
         "rule": "the seed",
+        "local_text": None,
         "local": None,
         "upstream": None,
         "contribution": 1.0,
         "before": None,
         "after": 1.0,
     }
-    assert steps["gradients"]["n0"] == -6.0
+    assert steps["grads"]["n0"] == -6.0
 
 
 # -- compare -----------------------------------------------------------------------------------------------------------

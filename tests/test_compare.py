@@ -58,7 +58,7 @@ def test_the_seven_nodes() -> None:
     assert comparison.mismatches == 0
     assert comparison.elements == len(comparison.nodes) == 7
     a = comparison.rows[0]
-    assert (a.name, a.value, a.scalar_grad, a.tensor_grad) == ("a", 2.0, -2.0, -2.0)
+    assert (a.name, a.tensor_data, a.scalar_grad, a.tensor_grad) == ("a", 2.0, -2.0, -2.0)
     assert (a.scalar_overwritten, a.tensor_overwritten) == (-6.0, -6.0)
     assert a.finite_difference == pytest.approx(-2.0)
     assert [node.title for node in comparison.nodes] == [
@@ -165,7 +165,7 @@ def test_a_wrong_rule_is_found_and_named() -> None:
     assert comparison.first_mismatch.name == "x[0]"
     assert (comparison.first_mismatch.scalar_grad, comparison.first_mismatch.tensor_grad) == (18.0, 22.5)
     assert comparison.worst.name == "x[1]"
-    assert comparison.worst.difference == 9.0
+    assert comparison.worst.grad_difference == 9.0
     assert "Look at b = square(a)." in comparison.table()
     assert "4 elements DIFFER" in comparison.summary()
     assert "<- differs" in comparison.table()
@@ -187,18 +187,18 @@ def test_wrong_data_are_found_where_they_arise(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Tensor, "exp", imprecise_exp)
     comparison = compare(lambda x: ((x * 2).exp() * 3).sum(), [1.0, 0.5])
     assert [node.op for node in comparison.suspects] == ["exp"]
-    assert not comparison.nodes[-1].value_matches.all()
+    assert not comparison.nodes[-1].data_matches.all()
     assert "scalar value" in comparison.table(all=True)
-    row = next(row for row in comparison.rows if row.value_differs)
+    row = next(row for row in comparison.rows if row.data_differ)
     assert row.op == "exp"
-    assert row.value != row.scalar_value
+    assert row.tensor_data != row.scalar_data
 
 
 def test_nan_on_one_side_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tensor, "tanh", lambda x: record("tanh", np.tanh(x._data), (x, lambda g: g * np.nan)))
     comparison = compare(lambda x: x.tanh().sum(), [1.0, 0.5])
     assert comparison.mismatches == 2
-    assert comparison.worst.difference == np.inf
+    assert comparison.worst.grad_difference == np.inf
     assert comparison.to_json()["worst"]["tensor_grad"] == "nan"
 
 
@@ -226,7 +226,7 @@ def test_the_tolerance_follows_the_dtype(dtype: type, rtol: float) -> None:
     comparison = compare(lambda x: (x.exp() * x.sigmoid()).mean(), x)
     assert comparison.rtol == rtol
     assert comparison.ok, comparison.table()
-    assert (comparison.worst.difference > 0) == (dtype != np.float64) or comparison.worst.difference < 1e-16
+    assert (comparison.worst.grad_difference > 0) == (dtype != np.float64) or comparison.worst.grad_difference < 1e-16
 
 
 def test_the_least_precise_dtype_decides() -> None:

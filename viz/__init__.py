@@ -1,10 +1,24 @@
 """Looking at backpropagation: pictures, a page that steps through it, and scalar gradients beside tensor gradients."""
 
-from viz.compare import compare
+from viz.comparison.recording import recording
 from viz.comparison.result import Comparison
+from viz.comparison.run import compare
 from viz.drawing import Drawing, draw
 from viz.graph import Graph, snapshot
 from viz.page import Page, step
 from viz.trace import Step, Trace, trace
 
-__all__ = ["Comparison", "Drawing", "Graph", "Page", "Step", "Trace", "compare", "draw", "snapshot", "step", "trace"]
+__all__ = [
+    "Comparison",
+    "Drawing",
+    "Graph",
+    "Page",
+    "Step",
+    "Trace",
+    "compare",
+    "draw",
+    "recording",
+    "snapshot",
+    "step",
+    "trace",
+]

@@ -14,8 +14,25 @@ from viz.names import caller_namespace, find_names, name_all
 from viz.words import formula
 
 
+class Titled:
+    """What a record of a node has beside its fields `name`, `formula` and `parents`."""
+
+    name: str
+    formula: str
+    parents: tuple[str, ...]
+
+    @property
+    def is_leaf(self) -> bool:
+        return not self.parents
+
+    @property
+    def title(self) -> str:
+        """Name and formula: "d = a*b", or the name alone for a leaf."""
+        return f"{self.name} = {self.formula}" if self.formula else self.name
+
+
 @dataclass(frozen=True)
-class NodeRecord:
+class NodeRecord(Titled):
     """One node as it was when the picture was taken.
 
     key            "n0", "n1", ...: its place in the topological order, the same in every run of the same program

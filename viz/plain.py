@@ -1,17 +1,19 @@
 """Records as plain data for JSON: dictionaries, lists, numbers and strings.
 
-JSON has no nan and no inf: they are the strings "nan", "inf" and "-inf".
+The keys are the names of the records' fields. JSON has no nan and no inf: they are the strings "nan", "inf" and "-inf".
 """
 
 from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from viz.graph import Graph, NodeRecord
+from viz.comparison.records import NodeComparison, Row
+from viz.graph import Edge, Graph, NodeRecord
 from viz.trace import Step, Trace
 
 
@@ -21,55 +23,69 @@ def dumps(data: Any) -> str:
 
 
 def graph(g: Graph) -> dict[str, Any]:
-    """The nodes, parents before children, and the edges, one for each use of a node."""
-    return {
-        "root": g.root.key,
-        "nodes": [node(record) for record in g.nodes],
-        "edges": [
-            {"from": e.parent, "to": e.child, "slot": e.slot, "contribution": plain(e.contribution)} for e in g.edges
-        ],
-    }
+    """The nodes, parents before children, and the edges, one for each use of a node.
 
-
-def node(record: NodeRecord) -> dict[str, Any]:
-    """One node; its `grad` is null where no contribution has arrived."""
-    return {
-        "key": record.key,
-        "name": record.name,
-        "op": record.op,
-        "formula": record.formula,
-        "parents": list(record.parents),
-        "shape": list(np.shape(record.data)),
-        "dtype": str(np.asarray(record.data).dtype),
-        "requires_grad": record.requires_grad,
-        "data": plain(record.data),
-        "grad": plain(record.grad),
+    A node's `grad` is null where no contribution has arrived, an edge's `contribution` where none is sent.
+    """
+    structure = _structure(g)
+    return structure | {
+        "nodes": [known | {"grad": plain(r.grad)} for known, r in zip(structure["nodes"], g.nodes, strict=True)],
+        "edges": [record(edge) for edge in g.edges],
     }
 
 
 def trace(t: Trace) -> dict[str, Any]:
-    """The graph before the pass, the operator, every step, and the gradients at the end by node key."""
+    """The operator, the graph before the pass, every step, and the gradients at the end by node key.
+
+    A step's `sender` is null for the seed.
+    """
     return {
         "operator": t.operator,
-        **graph(t.graph),
-        "steps": [step(s) for s in t.steps],
-        "gradients": {key: plain(grad) for key, grad in t.grads.items()},
+        **_structure(t.graph),
+        "steps": [record(step) for step in t.steps],
+        "grads": plain(t.grads),
     }
 
 
-def step(s: Step) -> dict[str, Any]:
-    """One contribution; `from` is null for the seed."""
+def _structure(g: Graph) -> dict[str, Any]:
+    """The graph without what a backward pass leaves in it."""
     return {
-        "from": s.sender,
-        "to": s.receiver,
-        "slot": s.slot,
-        "rule": s.rule,
-        "local": plain(s.local),
-        "upstream": plain(s.upstream),
-        "contribution": plain(s.contribution),
-        "before": plain(s.before),
-        "after": plain(s.after),
+        "root": g.root.key,
+        "nodes": [
+            {**_node(r, np.shape(r.data), np.asarray(r.data).dtype, r.requires_grad), "data": plain(r.data)}
+            for r in g.nodes
+        ],
+        "edges": [{"parent": edge.parent, "child": edge.child, "slot": edge.slot} for edge in g.edges],
     }
+
+
+def compared_node(node: NodeComparison) -> dict[str, Any]:
+    """One node of a comparison, without its elements."""
+    return {
+        **_node(node, node.shape, node.dtype, not node.is_constant),
+        "ok": node.ok,
+        "mismatches": node.mismatches,
+    }
+
+
+def _node(r: NodeRecord | NodeComparison, shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> dict[str, Any]:
+    """What the nodes of draw, step and compare have in common."""
+    return {
+        "key": r.key,
+        "name": r.name,
+        "named": r.named,
+        "op": r.op,
+        "formula": r.formula,
+        "parents": list(r.parents),
+        "shape": list(shape),
+        "dtype": str(dtype),
+        "requires_grad": requires_grad,
+    }
+
+
+def record(r: Edge | Step | Row | None) -> dict[str, Any] | None:
+    """A record by the names of its fields."""
+    return None if r is None else {field.name: plain(getattr(r, field.name)) for field in fields(r)}
 
 
 def plain(x: Any) -> Any:

@@ -10,9 +10,8 @@ from micrograd.backprop import add, overwrite, topological_order
 from viz import files
 from viz.commands.backward import ensure_backward
 from viz.commands.demo_graphs import EXPRESSION, OPERANDS, Example, expression, network, torch_difference
-from viz.compare import compare
-from viz.comparison.replay import compare_graph
 from viz.comparison.result import Comparison
+from viz.comparison.run import compare
 from viz.drawing import draw
 from viz.inputs.expression import parse
 from viz.page import step
@@ -80,7 +79,7 @@ def _expression(folder: Path, checks: _Checks) -> list[tuple[Path, str]]:
         passed = trace(example.root, combine, names={})
         key = next(record.key for record in passed.graph.nodes if record.name == "a")
         checks.figure(f"gradient of a, {what}", passed.grads[key], passed.grads[key] == right)
-    checks.difference("Tensor from Value", max(node.worst for node in comparison.nodes), _IN_FLOAT64)
+    checks.difference("Tensor from Value", comparison.largest_difference(), _IN_FLOAT64)
     return [*written, (picture, "both graphs side by side")]
 
 
@@ -88,12 +87,12 @@ def _network(folder: Path, checks: _Checks) -> list[tuple[Path, str]]:
     example = network()
     net = example.variables["net"]
     print(f"\na network of {len(net.parameters())} parameters, its squared error on four examples")
-    comparison = compare_graph(example.root, names=example.variables, torch=_HAS_TORCH)
+    comparison = compare(example.root, names=example.variables, torch=_HAS_TORCH)
     written = _write(folder, "network", "MLP(3, [4, 4, 1])", example, comparison)
 
     nodes = len(topological_order(example.root))
     checks.figure("nodes", nodes, nodes == 394)
-    checks.difference("Tensor from Value", max(node.worst for node in comparison.nodes), _IN_FLOAT64)
+    checks.difference("Tensor from Value", comparison.largest_difference(), _IN_FLOAT64)
     for dtype, most in (("float64", _IN_FLOAT64), ("float32", _IN_FLOAT32)):
         difference = torch_difference(net, dtype)
         if difference is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import graphviz
 import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver, topological_order
 from viz.comparison.lifted import Pair
+from viz.comparison.records import NodeComparison
 from viz.dot import GREY, INK, VERMILION, add_edges, add_graph, add_node, new_digraph
 from viz.drawing import Drawing, check_size
 from viz.graph import Graph, NodeRecord, describe
@@ -18,34 +19,36 @@ from viz.labels import escape, node_label
 from viz.passes import empty_gradients
 from viz.text import clip, short
 
-if TYPE_CHECKING:
-    from viz.comparison.result import Comparison, NodeComparison
-
 _TENSOR, _SCALAR = "t", "s"  # what the DOT names of the two graphs' nodes start with
 
 
-def draw_pair(comparison: Comparison, max_nodes: int) -> Drawing:
-    """Both graphs after one backward pass, what differs marked. Raises TooLargeError over `max_nodes` nodes."""
-    pair = comparison.pair
+def draw_pair(pair: Pair, nodes: Sequence[NodeComparison], elements: Mapping[str, Node], max_nodes: int) -> Drawing:
+    """Both graphs after one backward pass, what differs marked.
+
+    nodes     what is known of each of the pair's tensors
+    elements  a namespace that leads to their scalar nodes
+
+    Raises TooLargeError over `max_nodes` nodes.
+    """
     order = topological_order(pair.scalar_root)
     check_size(len(pair.tensors) + len(order), max_nodes)
-    tensor_names = {node.name: t for node, t in zip(comparison.nodes, pair.tensors, strict=True)}
+    tensor_names = {node.name: t for node, t in zip(nodes, pair.tensors, strict=True)}
     tensors = _after_a_pass(pair.tensors, pair.seed, tensor_names)
     owners = owned_by(pair, order)
-    scalar_names = comparison.names | _parts(comparison, order, owners)
+    scalar_names = {**elements, **_parts(nodes, elements, order, owners)}
     scalars = _after_a_pass(order, pair.scalar_seed, scalar_names)
 
-    dot = new_digraph(f"{clip(comparison.nodes[-1].title)}, tensors and scalars", len(tensors) + len(scalars))
+    dot = new_digraph(f"{clip(nodes[-1].title)}, tensors and scalars", len(tensors) + len(scalars))
     dot.attr(ranksep="0.2", nodesep="0.12")
     # dot places what comes first at the bottom
     with dot.subgraph(name="cluster_scalars") as box:
         box.attr(**_frame(f"Values: {len(scalars)} nodes, in a box for each tensor that they stand for"))
-        _add_scalars(box, scalars, owners, comparison)
-        _mark_scalars(box, scalars, order, comparison)
+        _add_scalars(box, scalars, owners, nodes)
+        _mark_scalars(box, dict(zip(order, scalars.nodes, strict=True)), pair, nodes)
     with dot.subgraph(name="cluster_tensors") as box:
         box.attr(**_frame(f"Tensors: {len(tensors)} nodes"))
         add_graph(box, tensors, prefix=_TENSOR)
-        _mark_tensors(box, tensors, comparison.nodes)
+        _mark_tensors(box, tensors, nodes)
     return Drawing(dot.source)
 
 
@@ -56,20 +59,24 @@ def _after_a_pass(order: Sequence[Node], seed: Any, names: Mapping[str, Node]) -
         return describe(list(order), names, contributions=True)
 
 
-def _parts(comparison: Comparison, order: Sequence[Node], owners: Sequence[int | None]) -> dict[str, Node]:
+def _parts(
+    nodes: Sequence[NodeComparison], named: Mapping[str, Node], order: Sequence[Node], owners: Sequence[int | None]
+) -> dict[str, Node]:
     """Names for the scalar nodes on the way to an element: the tensor's name and a number, "h.1"."""
-    elements = set(comparison.names.values())
+    elements = set(named.values())
     counted: Counter[int] = Counter()
     names = {}
     for node, owner in zip(order, owners, strict=True):
         if owner is not None and node._prev and node not in elements:
             counted[owner] += 1
-            names[f"{comparison.nodes[owner].name}.{counted[owner]}"] = node
+            names[f"{nodes[owner].name}.{counted[owner]}"] = node
     return names
 
 
-def _add_scalars(dot: graphviz.Digraph, graph: Graph, owners: Sequence[int | None], comparison: Comparison) -> None:
-    for i, node in enumerate(comparison.nodes):
+def _add_scalars(
+    dot: graphviz.Digraph, graph: Graph, owners: Sequence[int | None], nodes: Sequence[NodeComparison]
+) -> None:
+    for i, node in enumerate(nodes):
         members = [record for record, owner in zip(graph.nodes, owners, strict=True) if owner == i]
         if not members:
             continue
@@ -112,7 +119,7 @@ def _tensor_box(node: NodeComparison) -> dict[str, str]:
     style = {"label": escape(clip(node.title)), "style": "rounded", "color": GREY, "fontcolor": GREY, "fontsize": "13"}
     if not node.ok:
         style |= _DIFFERS | {
-            "label": escape(f"{clip(node.title)}: {node.mismatches} of {node.value.size} differ"),
+            "label": escape(f"{clip(node.title)}: {node.mismatches} of {node.size} differ"),
             "fontcolor": INK,
         }
     return style | {"labeljust": "l", "margin": "6"}
@@ -121,13 +128,14 @@ def _tensor_box(node: NodeComparison) -> dict[str, str]:
 def _mark_tensors(dot: graphviz.Digraph, graph: Graph, nodes: Sequence[NodeComparison]) -> None:
     for record, node in zip(graph.nodes, nodes, strict=True):
         if not node.ok:
-            _mark(dot, _TENSOR, record, f"differs from the scalars in {node.mismatches} of {node.value.size}")
+            _mark(dot, _TENSOR, record, f"differs from the scalars in {node.mismatches} of {node.size}")
 
 
-def _mark_scalars(dot: graphviz.Digraph, graph: Graph, order: Sequence[Node], comparison: Comparison) -> None:
-    records = dict(zip(order, graph.nodes, strict=True))
-    for node, elements in zip(comparison.nodes, comparison.pair.elements, strict=True):
-        for index in map(tuple, np.argwhere(~(node.value_matches & node.grad_matches))):
+def _mark_scalars(
+    dot: graphviz.Digraph, records: Mapping[Node, NodeRecord], pair: Pair, nodes: Sequence[NodeComparison]
+) -> None:
+    for node, elements in zip(nodes, pair.elements, strict=True):
+        for index in map(tuple, np.argwhere(~node.matches)):
             if elements[index] in records:
                 _mark(dot, _SCALAR, records[elements[index]], _other(node, index))
 
@@ -139,6 +147,6 @@ def _mark(dot: graphviz.Digraph, prefix: str, record: NodeRecord, text: str) -> 
 
 def _other(node: NodeComparison, index: tuple[int, ...]) -> str:
     """What the tensor engine says in the place of what the box says."""
-    if not node.value_matches[index]:
-        return f"tensor: data {short(node.value[index])}"
+    if not node.data_matches[index]:
+        return f"tensor: data {short(node.tensor_data[index])}"
     return f"tensor: grad {short(node.tensor_grad[index])}"

@@ -1,13 +1,11 @@
-"""Comparing a graph that exists already: its operations are done again, on Tensors and on Values.
+"""A graph of Values that exists already, built again on Tensors: its operations are done once more, one for one.
 
-A Value says all about itself: its operation's name and its operands. A Tensor's operation may have had arguments (an
-axis, an index) that are not in the graph; `recording` remembers them while a user's file runs.
+A Value says all about itself: its operation's name and its operands. A Tensor does not, see `recording`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from operator import add, methodcaller, mul, neg, pow, sub, truediv
 from typing import Any
@@ -17,15 +15,9 @@ import numpy as np
 from micrograd import Value
 from micrograd.backprop import Node, topological_order
 from tensorgrad import Tensor
-from viz.compare import compare, compare_pair, with_references
 from viz.comparison.lifted import Pair, Repeatable, seed_of
-from viz.comparison.recording import program_from, recording
-from viz.comparison.result import Comparison
-from viz.errors import UserError
-from viz.graph import check_node
-from viz.names import caller_namespace, find_names, name_all
-
-__all__ = ["compare_graph", "program_from", "recording"]
+from viz.errors import TooLargeError, UserError
+from viz.names import find_names, name_all
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": add,
@@ -39,55 +31,28 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 } | {name: methodcaller(name) for name in ("tanh", "sigmoid", "exp", "log", "sqrt", "sin", "cos")}
 """The operations of `Value`, as operators and methods that a Tensor, and a tensor of torch's, has as well."""
 
-_NO_TORCH = (
-    "no gradients by torch: these Tensors were made by tensorgrad's functions, which torch's tensors do not take"
-)
-_CHANGED = (
-    "data differ, perhaps because some were changed after the graph was made (by a training step, say): compare the "
-    "graph before that, or make it anew"
-)
 
+def rebuild(
+    root: Value, namespace: Mapping[str, Any], gradient: Any, *, most: int
+) -> tuple[Repeatable, Pair, dict[Node, str]]:
+    """The graph of Values below `root` and the same on Tensors: as a program on its leaves, as a pair, and with the
+    namespace's names for the Tensors.
 
-def compare_graph(
-    root: Node,
-    *,
-    gradient: Any = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    names: Mapping[str, Any] | None = None,
-    torch: bool = False,
-    finite_differences: bool = True,
-) -> Comparison:
-    """Compare the graph below `root` with the same graph in the other engine. Arguments as for `compare`.
-
-    A graph of Values is built again on 0-d Tensors, one for one. A graph of Tensors is run again and lifted: it must
-    have been made inside `with recording():`.
-
-    Raises UserError for an operation that cannot be done again: one of the user's own, or one that was not recorded.
+    Raises UserError for an operation that cannot be done again, TooLargeError for more than `most` nodes.
     """
-    check_node(root)
-    namespace = caller_namespace() if names is None else names
-    if isinstance(root, Tensor):
-        program = program_from(root, find_names(namespace))
-        comparison = compare(
-            program,
-            *program.leaves,
-            gradient=gradient,
-            rtol=rtol,
-            atol=atol,
-            names=namespace,
-            finite_differences=finite_differences,
-        )
-        return replace(comparison, notes=(*comparison.notes, _NO_TORCH)) if torch else comparison
     order = topological_order(root)
-    called = name_all(order, find_names(namespace))
-    program = _ScalarProgram(order, called)
+    if len(order) > most:
+        raise TooLargeError(f"compare: the graph has {len(order):,} nodes, more than {most:,}: raise max_scalars")
+    found = find_names(namespace)
+    program = _ScalarProgram(order, name_all(order, found))
     leaves = [Tensor(x.data, dtype=np.float64, requires_grad=x.requires_grad) for x in order if not x._prev]
-    pair = _pair(order, called, program.run(leaves), gradient)
-    comparison = compare_pair(pair, dict(zip(pair.tensors, called, strict=True)), rtol=rtol, atol=atol)
-    if not all(node.value_matches.all() for node in comparison.nodes):
-        comparison = replace(comparison, notes=(_CHANGED,))
-    return with_references(comparison, Repeatable(program, leaves), torch=torch, differences=finite_differences)
+    tensors = program.run(leaves)
+    given = {}
+    for t, node in zip(tensors, order, strict=True):
+        t.label = node.label or found.get(node, "")
+        if t.label:
+            given[t] = t.label
+    return Repeatable(program, leaves), _pair(order, tensors, gradient), given
 
 
 class _ScalarProgram:
@@ -142,10 +107,8 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def _pair(order: Sequence[Value], called: Sequence[str], tensors: Sequence[Tensor], gradient: Any) -> Pair:
+def _pair(order: Sequence[Value], tensors: Sequence[Tensor], gradient: Any) -> Pair:
     """The given Values beside the Tensors that stand for them, node for node."""
-    for t, name in zip(tensors, called, strict=True):
-        t.label = name
     leaves = tuple(t for t, node in zip(tensors, order, strict=True) if not node._prev and t.requires_grad)
     return Pair(tuple(tensors), tuple(map(_alone, order)), leaves, seed_of(tensors[-1], gradient), order[-1])
 

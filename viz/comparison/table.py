@@ -1,14 +1,11 @@
-"""A comparison as text: aligned columns, and sentences that sum it up."""
+"""A comparison's elements as text in aligned columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from viz.comparison.records import NodeComparison, Row
 from viz.text import clip, number, short
-
-if TYPE_CHECKING:
-    from viz.comparison.result import Comparison, NodeComparison, Row
 
 _DIGITS = 6
 _TWO_BUGS = (
@@ -16,60 +13,30 @@ _TWO_BUGS = (
     "terms in the scalar graph, so there more is overwritten."
 )
 
-Column = tuple[str, Callable[["Row"], str]]
+Column = tuple[str, Callable[[Row], str]]
 
 
-def element_name(name: str, index: Sequence[int]) -> str:
-    """What to call one element of a node: "w[0, 1]"; of a 0-d node its own name."""
-    return f"{name}[{', '.join(map(str, index))}]" if len(index) else name
-
-
-def table(comparison: Comparison, *, every: bool = False, most: int = 200) -> str:
-    """The elements of the named leaves, or with `every` of all nodes, and the summary.
+def table(nodes: Sequence[NodeComparison], *, every: bool = False, most: int = 200) -> str:
+    """The elements of the named leaves and of what differs, or with `every` of all nodes; an empty line at the end.
 
     most  how many rows there are at most; elements that disagree come first in the choice
     """
-    nodes = list(comparison.nodes) if every else _leaves(comparison.nodes)
+    nodes = list(nodes) if every else _leaves(nodes)
     rows = [row for node in nodes for row in node.rows()]
     shown = _chosen(rows, most)
     columns = _columns(shown, {node.key: clip(node.formula) for node in nodes})
     lines = _aligned([[title for title, _ in columns], *([text(row) for _, text in columns] for row in shown)])
     if len(shown) < len(rows):
         lines.append(f"... and {len(rows) - len(shown):,} more rows")
-    footnote = [_TWO_BUGS] if _overwritten_differ(shown) else []
-    return "\n".join([*lines, "", *footnote, *comparison.notes, summary(comparison)])
+    return "\n".join([*lines, "", *([_TWO_BUGS] if _overwritten_differ(shown) else [])])
 
 
 def _leaves(nodes: Sequence[NodeComparison]) -> list[NodeComparison]:
     """The leaves that take gradients and have a name, and every node that disagrees. Without a name are the numbers
     that a program of Values is written with: they are shown only where nothing else is."""
     leaves = [node for node in nodes if node.is_leaf and not node.is_constant]
-    named = [node for node in leaves if not _is_number(node.name)] or leaves
-    chosen = set(named)
+    chosen = set([node for node in leaves if node.named or node.shape] or leaves)
     return [node for node in nodes if node in chosen or not node.ok]
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
-
-
-def summary(comparison: Comparison) -> str:
-    """Whether all agree; if not, how many differ, which is the first, and where to look."""
-    what = f"{_count(comparison.elements, 'element')} of {_count(len(comparison.nodes), 'tensor node')}"
-    if comparison.ok:
-        return f"{what}: scalar and tensor engine agree{_worst(comparison)}."
-    first, suspects = comparison.first_mismatch, comparison.suspects
-    return "\n".join(
-        [
-            f"{what}: {_count(comparison.mismatches, 'element')} DIFFER{_worst(comparison)}.",
-            f"First in the order of computation: {_difference_of(first)}.",
-            f"Look at {', '.join(clip(node.title, 80) for node in suspects)}.",
-        ]
-    )
 
 
 def _columns(rows: Sequence[Row], formulas: Mapping[str, str]) -> list[Column]:
@@ -81,15 +48,15 @@ def _columns(rows: Sequence[Row], formulas: Mapping[str, str]) -> list[Column]:
     columns: list[Column] = [("name", lambda row: clip(row.name))]
     if any(formulas.values()):
         columns.append(("operation", lambda row: formulas[row.node]))
-    if all(row.value == row.scalar_value or row.matches for row in rows):
-        columns.append(("value", lambda row: _text(row.value)))
+    if any(row.data_differ for row in rows):
+        columns.append(("scalar value", lambda row: _text(row.scalar_data)))
+        columns.append(("tensor value", lambda row: _text(row.tensor_data)))
     else:
-        columns.append(("scalar value", lambda row: _text(row.scalar_value)))
-        columns.append(("tensor value", lambda row: _text(row.value)))
+        columns.append(("value", lambda row: _text(row.tensor_data)))
     columns += [
         ("scalar gradient", lambda row: _text(row.scalar_grad, "constant")),
         ("tensor gradient", lambda row: _text(row.tensor_grad, "constant")),
-        ("difference", lambda row: "" if row.difference is None else short(row.difference, 2)),
+        ("difference", lambda row: "" if row.grad_difference is None else short(row.grad_difference, 2)),
     ]
     if has("finite_difference"):
         columns.append(("finite difference", lambda row: _text(row.finite_difference)))
@@ -128,20 +95,3 @@ def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
 
 def _text(x: float | None, missing: str = "") -> str:
     return missing if x is None else number(x, _DIGITS)
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def _worst(comparison: Comparison) -> str:
-    worst = comparison.worst
-    if worst is None or worst.difference == 0:
-        return ""
-    return f" (largest difference of gradients {short(worst.difference, 2)}, at {clip(worst.name)})"
-
-
-def _difference_of(row: Row) -> str:
-    if row.value_differs:
-        return f"{row.name}: value {number(row.scalar_value, 8)} by scalars, {number(row.value, 8)} by tensors"
-    return f"{row.name}: gradient {number(row.scalar_grad, 8)} by scalars, {number(row.tensor_grad, 8)} by tensors"

@@ -1,0 +1,104 @@
+"""Two graphs that stand side by side, measured: both backward passes on both, and what each node then holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from micrograd import Value
+from micrograd.backprop import Node, add, overwrite, topological_order
+from tensorgrad import lift
+from viz.comparison.lifted import Pair
+from viz.comparison.records import NodeComparison, element_name
+from viz.comparison.result import Comparison
+from viz.comparison.tolerance import allowance, backward_sizes, defaults, forward_sizes
+from viz.names import name_all
+from viz.passes import gradients
+from viz.words import formula
+
+
+def compare_pair(
+    pair: Pair, given: Mapping[Node, str], *, rtol: float | None = None, atol: float | None = None
+) -> Comparison:
+    """The comparison of the two graphs of a pair; gradients are put back.
+
+    given       the user's names for tensor nodes; the others get one here
+    rtol, atol  the tolerance; by default what the least precise dtype allows
+    """
+    default_rtol, default_atol = defaults(t.dtype for t in pair.tensors)
+    rtol = default_rtol if rtol is None else rtol
+    atol = default_atol if atol is None else atol
+    called = name_all(list(pair.tensors), given)
+    named = [bool(t.label) or t in given for t in pair.tensors]
+    nodes = tuple(_node_comparisons(pair, called, named, rtol, atol))
+    return Comparison(nodes, pair, _scalar_names(pair, called), rtol, atol)
+
+
+def _scalar_names(pair: Pair, called: Sequence[str]) -> dict[str, Value]:
+    return {
+        element_name(name, index): node
+        for name, elements in zip(called, pair.elements, strict=True)
+        for index, node in np.ndenumerate(elements)
+        if isinstance(node, Value)
+    }
+
+
+def _node_comparisons(
+    pair: Pair, called: Sequence[str], named: Sequence[bool], rtol: float, atol: float
+) -> list[NodeComparison]:
+    tensor = _by_node(pair.tensor_root, pair.seed, pair.tensors, add)
+    tensor_overwritten = _by_node(pair.tensor_root, pair.seed, pair.tensors, overwrite)
+    order = topological_order(pair.scalar_root)
+    scalar = _by_node(pair.scalar_root, pair.scalar_seed, order, add)
+    scalar_overwritten = _by_node(pair.scalar_root, pair.scalar_seed, order, overwrite)
+    data_sizes = forward_sizes(order)
+    grad_sizes = backward_sizes(pair.scalar_root, pair.scalar_seed, order, data_sizes)
+
+    place = {t: i for i, t in enumerate(pair.tensors)}
+    found = []
+    for i, (t, elements) in enumerate(zip(pair.tensors, pair.elements, strict=True)):
+        ours, theirs = _floats(t.data), _floats(lift.numbers(elements))
+        sizes = _each(elements, data_sizes) if t.requires_grad else np.abs(ours)
+        parents = [place[parent] for parent in t._prev]
+        node = NodeComparison(
+            key=f"n{i}",
+            name=called[i],
+            named=named[i],
+            op=t._op,
+            formula=formula(t._op, [called[p] for p in parents]) if parents else "",
+            parents=tuple(f"n{p}" for p in parents),
+            dtype=str(t.dtype),
+            tensor_data=ours,
+            scalar_data=theirs,
+            data_allowed=allowance(ours, theirs, sizes, rtol, atol),
+        )
+        if t.requires_grad:
+            ours, theirs = _floats(tensor[t]), _each(elements, scalar)
+            node = replace(
+                node,
+                tensor_grad=ours,
+                scalar_grad=theirs,
+                grad_allowed=allowance(ours, theirs, _each(elements, grad_sizes), rtol, atol),
+                tensor_overwritten=_floats(tensor_overwritten[t]),
+                scalar_overwritten=_each(elements, scalar_overwritten),
+            )
+        found.append(node)
+    return found
+
+
+def _by_node(root: Node, seed: Any, order: Sequence[Node], combine: Any) -> dict[Node, Any]:
+    """The gradient of each node after one pass; zero where nothing arrived."""
+    found = gradients(root, seed, order, combine)
+    return {node: node._zeros() if g is None else g for node, g in zip(order, found, strict=True)}
+
+
+def _each(elements: np.ndarray, numbers: Mapping[Value, float]) -> np.ndarray:
+    """The number of each element; 0 for one that the root does not depend on."""
+    return np.array([numbers.get(node, 0.0) for node in elements.flat], dtype=np.float64).reshape(elements.shape)
+
+
+def _floats(array: np.ndarray) -> np.ndarray:
+    return np.array(array, dtype=np.float64)

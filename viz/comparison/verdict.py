@@ -1,0 +1,93 @@
+"""What the records of all nodes come to: whether the engines agree, where they differ first and most, where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from viz.comparison.records import NodeComparison, Row, distance
+from viz.text import clip, number, short
+
+
+def worst(nodes: Sequence[NodeComparison]) -> Row | None:
+    """The element whose data or gradients are furthest apart for what is allowed; None if there is no element."""
+    candidates = [row for node in nodes if node.size for row in _worst_rows(node)]
+    return max(candidates, key=_badness, default=None)
+
+
+def _worst_rows(node: NodeComparison) -> list[Row]:
+    """The element that is worst by its data, and the one that is worst by its gradient."""
+    pairs = [(node.data_error, node.data_difference)]
+    if not node.is_constant:
+        pairs.append((node.grad_error, node.grad_difference))
+    places = [np.where(error == error.max(), apart, -1.0).argmax() for error, apart in pairs]
+    return [node.row(tuple(map(int, np.unravel_index(place, node.shape)))) for place in places]
+
+
+def _badness(row: Row) -> tuple[float, float]:
+    """(error, difference) of what is worse, data or gradient."""
+    return max((row.data_error, row.data_difference), (row.grad_error or 0.0, row.grad_difference or 0.0))
+
+
+def first_mismatch(nodes: Sequence[NodeComparison]) -> Row | None:
+    """The first element that disagrees, parents before children."""
+    node = next((node for node in nodes if not node.ok), None)
+    return None if node is None else node.row(tuple(map(int, np.argwhere(~node.matches)[0])))
+
+
+def suspects(nodes: Sequence[NodeComparison]) -> list[NodeComparison]:
+    """The operations to look at. Wrong data spreads forward and wrong gradients backward: so the first node whose
+    data disagree; else, of the first node on the way back whose gradients disagree, those that sent to it."""
+    for node in nodes:
+        if not node.data_matches.all():
+            return [node]
+    for node in reversed(nodes):
+        if not node.grad_matches.all():
+            return [user for user in nodes if node.key in user.parents] or [node]
+    return []
+
+
+def difference_from_torch(nodes: Sequence[NodeComparison]) -> float | None:
+    """The largest distance of a tensor gradient from torch's; None where torch's are not there."""
+    known = [node for node in nodes if node.torch_grad is not None]
+    return max((float(distance(n.tensor_grad, n.torch_grad).max(initial=0.0)) for n in known), default=None)
+
+
+def summary(nodes: Sequence[NodeComparison]) -> str:
+    """Whether all agree; if not, how many differ, which is the first, and where to look."""
+    what = f"{_count(sum(node.size for node in nodes), 'element')} of {_count(len(nodes), 'tensor node')}"
+    first = first_mismatch(nodes)
+    if first is None:
+        lines = [f"{what}: scalar and tensor engine agree{_worst_in_words(nodes)}."]
+    else:
+        mismatches = sum(node.mismatches for node in nodes)
+        lines = [
+            f"{what}: {_count(mismatches, 'element')} DIFFER{_worst_in_words(nodes)}.",
+            f"First in the order of computation: {_both_in_words(first)}.",
+            f"Look at {', '.join(clip(node.title, 80) for node in suspects(nodes))}.",
+        ]
+    from_torch = difference_from_torch(nodes)
+    return "\n".join(lines if from_torch is None else [*lines, f"torch: largest difference {short(from_torch, 2)}."])
+
+
+def _worst_in_words(nodes: Sequence[NodeComparison]) -> str:
+    row = worst(nodes)
+    if row is None or _badness(row)[1] == 0:
+        return ""
+    of_data = _badness(row) == (row.data_error, row.data_difference)
+    apart = row.data_difference if of_data else row.grad_difference
+    return f" (worst: the {'value' if of_data else 'gradient'} of {clip(row.name)}, {short(apart, 2)} apart)"
+
+
+def _both_in_words(row: Row) -> str:
+    what, scalar, tensor = (
+        ("value", row.scalar_data, row.tensor_data)
+        if row.data_differ
+        else ("gradient", row.scalar_grad, row.tensor_grad)
+    )
+    return f"{row.name}: {what} {number(scalar, 8)} by scalars, {number(tensor, 8)} by tensors"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
