@@ -6,6 +6,7 @@ import importlib
 import json
 import random
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,8 +19,9 @@ from micrograd import Value
 from micrograd.backprop import topological_order
 from tensorgrad import Tensor
 from tensorgrad.node import record
-from viz import compare, snapshot, trace
+from viz import Step, compare, plain, snapshot, trace
 from viz.comparison.picture import owned_by
+from viz.comparison.records import Row
 from viz.errors import NoDotError, TooLargeError, UserError
 
 X = [[0.5, -1.0], [2.0, 0.25]]
@@ -192,6 +194,56 @@ def test_wrong_data_are_found_where_they_arise(monkeypatch: pytest.MonkeyPatch) 
     row = next(row for row in comparison.rows if row.data_differ)
     assert row.op == "exp"
     assert row.tensor_data != row.scalar_data
+
+
+def wrong_by(amount: float) -> Callable[[Tensor], Tensor]:
+    """exp whose data are `amount` too large on Tensors, and whose rule is right."""
+
+    def exp(x: Tensor) -> Tensor:
+        out = np.exp(x._data)
+        shown = out if out.dtype == object else out + amount
+        return record("exp", shown, (x, lambda g: g * out))
+
+    return exp
+
+
+def test_the_worst_is_found_in_the_data_too() -> None:
+    comparison = compare(lambda x: wrong_by(5.0)(x).sum(), [1.0, 2.0])
+    worst = comparison.worst
+    assert (worst.name, worst.data_difference, worst.grad_difference) == ("a[0]", 5.0, 0.0)
+    assert worst.data_error > 1 > worst.grad_error
+    assert worst.data_differ
+    assert "DIFFER (worst for its size: the value of a[0], 5 apart)" in comparison.summary()
+    assert comparison.largest_difference() == pytest.approx(10.0)  # of the sum
+
+
+def test_the_worst_is_the_furthest_apart_for_its_tolerance_not_in_absolute_terms() -> None:
+    weights = np.random.default_rng(0).normal(size=(1, 400)) * 1e12
+
+    def program(x: Tensor, y: Tensor) -> Tensor:
+        return square(x, 2 + 1e-9).sum() + (y @ weights).sum()
+
+    comparison = compare(program, [1.0], [[0.1]])
+    rounded = next(row for row in comparison.rows if row.name == "y[0, 0]")
+    worst = comparison.worst
+    assert (worst.name, worst.matches, rounded.matches) == ("x[0]", False, True)
+    assert worst.grad_difference < rounded.grad_difference
+    assert "the gradient of x[0]" in comparison.summary()
+    assert comparison.largest_difference() >= rounded.grad_difference
+
+
+def test_an_error_is_over_one_where_the_engines_differ_and_only_there() -> None:
+    for rtol in (0.0, 1e-16, 1e-9, 0.2, 0.3):
+        comparison = compare(wrong, [1.0, -2.0], rtol=rtol, atol=0.0)
+        for row in comparison.rows:
+            assert row.matches == (max(row.data_error, row.grad_error or 0.0) <= 1.0)
+    exact = compare(relu_example, 2, -3, 10)
+    assert exact.worst.data_error == 0.0
+    assert "worst" not in exact.summary()
+
+
+def test_where_no_distance_is_allowed_the_worst_is_the_largest() -> None:
+    assert compare(wrong, [1.0, -2.0, 0.5], rtol=0.0, atol=0.0).worst.name == "x[1]"
 
 
 def test_nan_on_one_side_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,12 +436,43 @@ def test_a_long_table_is_cut_but_keeps_what_differs() -> None:
 
 def test_the_json_is_plain() -> None:
     comparison = compare(lambda x: (1 / x).sum(), [0.0, 2.0], finite_differences=False)
-    data = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
+    data = json.loads(plain.dumps(comparison.to_json()))
     assert data["ok"] is True
     assert data["rows"][1]["scalar_grad"] == "-inf"
     assert [node["op"] for node in data["nodes"]] == ["", "", "/", "sum"]
     assert data["first_mismatch"] is None
     assert compare(wrong, [1.0]).to_json()["suspects"] == ["n3"]
+
+
+def test_draw_step_and_compare_have_one_vocabulary() -> None:
+    passed = trace(compare(relu_example, 2, -3, 10).tensor_root)
+    drawn, stepped = plain.graph(passed.graph), plain.trace(passed)
+    compared = compare(relu_example, 2, -3, 10).to_json()
+    words = {"key", "name", "named", "op", "formula", "parents", "shape", "dtype", "requires_grad"}
+    assert set(drawn["nodes"][0]) == words | {"data", "grad"}
+    assert set(stepped["nodes"][0]) == words | {"data"}
+    assert set(compared["nodes"][0]) == words | {"ok", "mismatches"}
+    assert set(drawn["edges"][0]) == {"parent", "child", "slot", "contribution"}
+    assert set(stepped["edges"][0]) == {"parent", "child", "slot"}
+    assert set(stepped["steps"][0]) == {field.name for field in fields(Step)}
+    assert set(compared["rows"][0]) == {field.name for field in fields(Row)}
+
+
+@pytest.mark.parametrize("name", ["nan", "inf", "1e3"])
+def test_a_leaf_with_a_name_that_reads_as_a_number_is_shown(name: str) -> None:
+    a, b = Value(2.0, label="a"), Value(3.0, label=name)
+    lines = compare(a * b * 7).table().splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["a", name]
+    assert lines[3] == ""  # 7, which has no name, is left out
+    x = Tensor(3.0, requires_grad=True, label=name)
+    assert compare(lambda a: a * x, 2.0).table().splitlines()[2].split()[0] == name
+
+
+def test_a_nameless_array_is_shown() -> None:
+    hidden = [Tensor([1.0, 2.0], requires_grad=True)]
+    comparison = compare(lambda x: (x * hidden[0]).sum(), [1.0, 2.0], names={})
+    assert not comparison.nodes[1].named
+    assert comparison.table().splitlines()[3].startswith(f"{comparison.nodes[1].name}[0]")
 
 
 def test_in_a_notebook_text_is_escaped() -> None:
@@ -497,6 +580,8 @@ def test_torch_agrees(torch: ModuleType) -> None:
     comparison = compare(layer, X, W, [0.1, -0.1], torch=True)
     assert comparison.largest_difference_from_torch() < 1e-12
     assert "torch" in comparison.table().splitlines()[0].split()
+    assert "\ntorch: largest difference " in comparison.summary()
+    assert "torch" not in compare(layer, X, W, [0.1, -0.1]).summary()
     inside = Tensor(W, dtype=np.float64, requires_grad=True)
     mixed = compare(lambda x: (x @ inside).sum(), X, torch=True)
     assert mixed.largest_difference_from_torch() is None

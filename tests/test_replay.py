@@ -16,9 +16,9 @@ from micrograd import Value
 from micrograd.backprop import topological_order
 from micrograd.nn import MLP
 from tensorgrad import Tensor
-from viz import compare, recording
+from viz import compare, recording, snapshot
 from viz.comparison.recording import program_from
-from viz.errors import UserError
+from viz.errors import TooLargeError, UserError
 
 XS = [[2, 3, -1], [3, -1, 0.5], [0.5, 1, 1], [1, 1, -1]]
 YS = [1, -1, -1, 1]
@@ -121,6 +121,32 @@ def test_what_is_no_node_is_refused() -> None:
         compare([Value(1.0)])
 
 
+def test_a_graph_takes_no_inputs_and_has_a_limit() -> None:
+    a = Value(1.0)
+    with pytest.raises(TypeError, match="a graph has its operands already"):
+        compare(a * a, 2.0)
+    with pytest.raises(TooLargeError, match="the graph has 394 nodes, more than 393"):
+        compare(network()[1], max_scalars=393)
+    assert compare(network()[1], max_scalars=394, finite_differences=False).ok
+    x = Tensor(np.ones((10, 10)), requires_grad=True)
+    with recording():
+        root = (x @ x).sum()
+    with pytest.raises(TooLargeError, match="about 2,200 scalar nodes, more than 1,000"):
+        compare(root, max_scalars=1000)
+
+
+def test_names_on_tensors_are_those_of_the_values_and_say_whether_they_are_the_users() -> None:
+    a = Value(2.0)
+    b = Value(3.0, label="b")
+    product = a * b
+    loss = product * 5 + 1
+    comparison = compare(loss)
+    assert [(node.name, node.named) for node in comparison.nodes] == [
+        ("a", True), ("b", True), ("product", True), ("5", False), ("c", False), ("1", False), ("loss", True),
+    ]  # fmt: skip
+    assert [record.name for record in snapshot(loss).nodes] == [node.name for node in comparison.nodes]
+
+
 # -- graphs of Tensors -------------------------------------------------------------------------------------------------
 
 M = np.array([[1.0, -2.0, 0.5], [3.0, 0.25, -1.0]])
@@ -213,7 +239,7 @@ def test_recording_ends_with_its_block_and_puts_a_profiler_back() -> None:
         assert sys.getprofile() is profiler
     finally:
         sys.setprofile(before)
-    with pytest.raises(UserError, match=r"how the operation 'sum' was called is not known.*recording"):
+    with pytest.raises(UserError, match=r"how the operation 'sum' was called is not known.*viz.recording"):
         compare((x * x).sum())
 
 

@@ -60,7 +60,8 @@ def torch_gradients(run: Repeatable, seed: np.ndarray) -> Reference:
         again = Repeatable(run.program, [operands.get(x, x) if isinstance(x, Tensor) else x for x in run.operands])
         again().backward(torch.tensor(seed))
     except Exception as error:  # the program was not written for torch: that is no fault of its author's
-        why = clip(f"{type(error).__name__}: {error}", 80)
+        cause = error.__cause__ or error  # a file's function is wrapped, and its message says where as well
+        why = clip(f"{type(cause).__name__}: {cause}", 60)
         return {}, f"no gradients by torch: the program does not run on torch's tensors ({why})"
     return {x: _gradient(t) for x, t in operands.items() if x.requires_grad}, ""
 

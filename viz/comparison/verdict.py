@@ -77,7 +77,9 @@ def _worst_in_words(nodes: Sequence[NodeComparison]) -> str:
         return ""
     of_data = _badness(row) == (row.data_error, row.data_difference)
     apart = row.data_difference if of_data else row.grad_difference
-    return f" (worst: the {'value' if of_data else 'gradient'} of {clip(row.name)}, {short(apart, 2)} apart)"
+    return (
+        f" (worst for its size: the {'value' if of_data else 'gradient'} of {clip(row.name)}, {short(apart, 2)} apart)"
+    )
 
 
 def _both_in_words(row: Row) -> str:
