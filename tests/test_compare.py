@@ -208,12 +208,12 @@ def wrong_by(amount: float) -> Callable[[Tensor], Tensor]:
 
 
 def test_the_worst_is_found_in_the_data_too() -> None:
-    comparison = compare(lambda x: wrong_by(5.0)(x).sum(), [1.0, 2.0])
+    comparison = compare(lambda x: wrong_by(5.0)(x).sum(), [2.0, 1.0])
     worst = comparison.worst
-    assert (worst.name, worst.data_difference, worst.grad_difference) == ("a[0]", 5.0, 0.0)
+    assert (worst.name, worst.data_difference, worst.grad_difference) == ("a[1]", 5.0, 0.0)
     assert worst.data_error > 1 > worst.grad_error
     assert worst.data_differ
-    assert "DIFFER (worst for its size: the value of a[0], 5 apart)" in comparison.summary()
+    assert "DIFFER (worst for its size: the value of a[1], 5 apart)" in comparison.summary()
     assert comparison.largest_difference() == pytest.approx(10.0)  # of the sum
 
 
