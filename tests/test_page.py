@@ -13,7 +13,7 @@ import pytest
 from micrograd import Value
 from micrograd.backprop import add, overwrite
 from tensorgrad import Tensor
-from viz import page, step, trace
+from viz import limits, step, trace
 from viz.arrays import MOST_IN_PANEL
 from viz.errors import NoDotError, TooLargeError, UserError
 from viz.pages import data as page_data
@@ -160,6 +160,21 @@ def test_names_are_the_callers():
     assert [node["name"] for node in data_of(step(root, names={"x": a}).html)["nodes"]] == ["x", "L"]
 
 
+@pytest.mark.parametrize("label", ["nan", "inf", "1e3", "x"])
+def test_a_leaf_with_a_label_is_listed_whatever_the_label_is(label):
+    a = Value(2.0, label=label)
+    data = data_of(step(a * 3.0 + 4.0, names={}).html)
+    assert [data["nodes"][i]["name"] for i in data["leaves"]] == [label]
+
+
+def test_the_leaves_listed_are_numbers_only_where_nothing_else_is():
+    a, k = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0])
+    data = data_of(step((a * k).sum() * 5.0, names={}).html)
+    assert [data["nodes"][i]["data"] for i in data["leaves"]] == [data["nodes"][0]["data"]]  # nameless, but no number
+    data = data_of(step(Value(2.0) * 3.0, names={}).html)
+    assert [data["nodes"][i]["name"] for i in data["leaves"]] == ["2", "3"]
+
+
 def test_the_gradients_stay_as_they_are():
     root = example()
     root.backward()
@@ -241,8 +256,8 @@ def test_the_title_is_what_was_given_or_the_root():
 
 
 def test_a_graph_over_the_limit_is_refused_in_one_sentence(monkeypatch, tmp_path):
-    monkeypatch.setattr(page, "MOST_NODES", 6)
-    with pytest.raises(TooLargeError, match="7 nodes and the page steps through at most 6: "):
+    monkeypatch.setattr(limits, "MOST_ON_PAGE", 6)
+    with pytest.raises(TooLargeError, match="7 nodes, and the page takes at most 6: "):
         step(example(), tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
 

@@ -51,6 +51,18 @@ def arrays() -> Node:
     return (h * h).sum()
 
 
+def shared() -> Node:
+    """An array whose gradient takes in two more after the first."""
+    x, w = tensor([[1, 2], [3, -1.25]], "x"), tensor([[0.5, -1], [1, 0.25]], "w")
+    return ((x @ w).tanh() * x + x).sum()
+
+
+def beside() -> Node:
+    """An edge that passes close beside a node."""
+    x = tensor(np.linspace(-1, 1, 24).reshape(6, 4), "x")
+    return (x * x.tanh()).sum()
+
+
 def net() -> Node:
     """The 41 parameters on four examples of figures row 2: 394 nodes."""
     random.seed(1)
@@ -63,6 +75,7 @@ PROGRAMS = {
     "seven values": lambda: seven(Value),
     "seven tensors": lambda: seven(tensor),
     "arrays": arrays,
+    "shared": shared,
     "x*x": lambda: square(Value),
     "x*x on tensors": lambda: square(tensor),
 }
@@ -122,8 +135,7 @@ def lost(tab: Any) -> list[str]:
 def expected(passed: Trace, at: int) -> list[str]:
     """What the graph should show as each node's gradient after `at` steps."""
     held = {taken.receiver: taken.after for taken in passed.steps[:at]}
-    missing = "none" if at == len(passed) else "not yet"
-    return [text_of(held[node.key]) if node.key in held else missing for node in passed.graph.nodes]
+    return [text_of(held[node.key]) if node.key in held else "not yet" for node in passed.graph.nodes]
 
 
 def text_of(q: Any) -> str:
@@ -233,6 +245,31 @@ def test_arrays_are_explained_in_full(opened):
         assert f"× upstream {upstream}" in text
         assert tab.locator("#now .matrix").count() == 3  # local, upstream, contribution
         assert all(matrix.count("\n") == 2 for matrix in tab.locator("#now .matrix").all_text_contents())
+
+
+@pytest.mark.parametrize(("mode", "terms"), [("add", ["before", "+ contribution", "= after"]), ("overwrite", None)])
+def test_what_an_array_takes_in_is_shown_as_matrices(opened, mode, terms):
+    """Step 6 is the second contribution to x: to what it held, all ones."""
+    with opened(step(shared(), names={}), address(mode, 6)) as tab:
+        matrices = tab.locator("#now .lines").last.locator(".matrix")
+        shown = [text.split() for text in matrices.all_text_contents()]
+        contribution = tab.locator("#now .lines").first.locator(".matrix").last.text_content().split()
+        assert tab.locator("#now .lines").last.locator("dt").all_text_contents() == (terms or ["before", "after"])
+        assert shown[0] == ["1"] * 4
+        if mode == "add":
+            assert shown[1] == contribution == ["0.987", "−0.462", "0.245", "−0.997"]
+            assert shown[2] == ["1.99", "0.538", "1.24", "0.00265"]
+            assert tab.locator("#now s").count() == 0
+        else:
+            assert shown[1] == contribution
+            assert tab.locator("#now s.matrix").all_text_contents() == ["1  1\n1  1"]
+
+
+def test_of_a_large_array_the_contribution_is_summed_up_once(opened):
+    x = tensor(np.ones((9, 9)), "x")
+    with opened(step((x * x).sum(), names={}), address("add", 4)) as tab:
+        assert tab.locator("#now .lines").last.locator("dt").all_text_contents() == ["before", "= after"]
+        assert tab.locator("#now .matrix").count() == 0
 
 
 def test_a_rule_of_the_users_own_is_shown_as_such(opened):
@@ -349,6 +386,19 @@ def test_a_pointer_that_rests_on_a_node_shows_its_history_until_the_next_step(op
         assert "b.grad" in tab.locator("#ledger-title").inner_text()
 
 
+def test_the_arrow_keys_and_escape_prevail_over_a_pointer_that_rests_on_a_node(opened):
+    with opened(step(seven(Value), names={}), address("add", 8)) as tab:
+        tab.locator(".node", has_text="used 2×").hover()
+        tab.locator("#stage").focus()
+        tab.keyboard.press("ArrowLeft")
+        assert tab.locator(".node.selected .name").text_content() == "L = f*a"
+        tab.locator(".node", has_text="used 2×").hover(position={"x": 20, "y": 20})
+        tab.keyboard.press("Escape")
+        assert tab.locator(".node.selected").count() == 0
+        tab.keyboard.press("Escape")
+        assert tab.locator(".node.selected").count() == 0
+
+
 def test_the_graph_is_one_tab_stop_with_arrow_keys(opened):
     with opened(step(seven(Value), names={})) as tab:
         tab.locator("#stage").focus()
@@ -385,6 +435,52 @@ def test_drag_wheel_and_fit(opened):
         assert box.bounding_box() == pytest.approx(start)
 
 
+# -- room --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_chip_is_as_wide_as_the_data_say(opened):
+    page = step(seven(Value), names={})
+    with opened(page, address("add", 8)) as tab:
+        chip = tab.evaluate("JSON.parse(document.getElementById('data').textContent).chip")
+        for shape in tab.locator(".chip.shown").all():
+            rect, text = shape.locator("rect"), shape.locator("text").text_content()
+            assert float(rect.get_attribute("height")) == chip["height"]
+            assert float(rect.get_attribute("width")) == pytest.approx(len(text) * chip["character"] + chip["padding"])
+            assert text_fits(shape)
+
+
+def text_fits(chip: Any) -> bool:
+    return chip.locator("text").bounding_box()["width"] <= chip.locator("rect").bounding_box()["width"]
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+@pytest.mark.parametrize("program", [lambda: seven(Value), lambda: square(Value), shared, beside])
+def test_chips_cover_no_number(opened, program, viewport):
+    with opened(step(program(), names={}), address("overwrite", 99), viewport=viewport) as tab:
+        tab.locator("#fit").click()
+        chips = [chip.bounding_box() for chip in tab.locator(".chip.shown rect").all()]
+        texts = [text.bounding_box() for text in tab.locator(".node .number, .node.wrong .truth").all()]
+        assert not any(overlap(chip, text) for chip in chips for text in texts)
+        assert not any(overlap(a, b) > 0.1 for i, a in enumerate(chips) for b in chips[:i])
+
+
+def overlap(a: dict[str, float], b: dict[str, float]) -> float:
+    """The share of `a` that `b` covers, without a pixel at its rim."""
+    across = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"]) - 1
+    down = min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"]) - 1
+    return max(across, 0) * max(down, 0) / (a["width"] * a["height"])
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE, {"width": 320, "height": 640}])
+def test_the_zoom_buttons_cover_nothing_of_the_graph(opened, viewport):
+    with opened(step(seven(Value), names={}), viewport=viewport) as tab:
+        stage = tab.locator("#stage").bounding_box()
+        for name in ("zoom-out", "zoom-in", "fit"):
+            box = tab.locator(f"#{name}").bounding_box()
+            assert box["y"] >= stage["y"] + stage["height"]
+            assert box["x"] + box["width"] <= viewport["width"]
+
+
 # -- surroundings ------------------------------------------------------------------------------------------------------
 
 
@@ -416,7 +512,7 @@ def test_labels_stay_text(opened, label):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("mode", COMBINE)
-@pytest.mark.parametrize(("name", "at"), [("seven values", 0), ("seven values", 8), ("arrays", 6)])
+@pytest.mark.parametrize(("name", "at"), [("seven values", 0), ("seven values", 8), ("arrays", 6), ("shared", 6)])
 def test_axe_finds_nothing(opened, name, at, mode, scheme):
     axe = load_axe()
     with opened(step(PROGRAMS[name](), names={}), address(mode, at), scheme=scheme) as tab:

@@ -25,7 +25,7 @@ const KEYS = {
   d: BUTTONS.theme,
   "+": BUTTONS["zoom-in"],
   "-": BUTTONS["zoom-out"],
-  Escape: () => choose({ over: null, pin: state.pinned }),
+  Escape: release,
 };
 
 // From the graph, with the focus on it: along the edges, against them, and to the neighbours in the order.
@@ -42,10 +42,8 @@ function walk(event) {
   event.stopPropagation();
   const node = state.pinned ? WALK[event.key](state.pinned) : run.root;
   if (!node) return;
-  state.pinned = node;
-  show();
+  const grad = hold(node).gradients[node.index];
   view.follow([node]);
-  const grad = run.moment(state.mode, state.at).gradients[node.index];
   const held = grad ? grad.short : gradientText(node, grad);
   write(byId("narration"), `${node.title}: data ${node.data.short}, grad ${held}`);
 }

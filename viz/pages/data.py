@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+
 from viz import text
 from viz.graph import Graph, NodeRecord
 from viz.pages.layout import DIRECTIONS, NODE_HEIGHT, Layout, lay_out
@@ -17,13 +19,11 @@ from viz.trace import Step, Trace
 from viz.words import formula
 
 _MOST_TITLE_CHARACTERS = 30
-_MOST_CHIP_WIDTH = 150
 
 # The page's fonts, as step.css sets them: pixels a character, a little more than the widest common font needs.
 _TITLE_CHARACTER = 8.2
 _VALUE_CHARACTER = 7.6
-_CHIP_CHARACTER = 7.6
-_CHIP_HEIGHT = 22
+_CHIP = {"height": 20, "character": 7.6, "padding": 12}  # of a number on an edge; the padding is both sides' together
 _ROW_NAME_WIDTH = 44  # "data" and "grad" at the left of a node
 _PADDING = 20
 _CONSTANT = "constant"  # what tables.js writes as the gradient of a node that takes none
@@ -57,10 +57,12 @@ def page_data(accumulated: Trace, overwritten: Trace) -> dict[str, Any]:
     }
     nodes = [_node(node, graph, quantities) for node in graph.nodes]
     widths = _node_widths(nodes, passes, quantities.records)
-    chip = _chip_width(passes, quantities.records), _CHIP_HEIGHT
+    chip = _chip_width(passes, quantities.records), _CHIP["height"]
     return {
         "nodes": [node | {"width": width} for node, width in zip(nodes, widths, strict=True)],
         "nodeHeight": NODE_HEIGHT,
+        "chip": _CHIP,
+        "leaves": [_index(node.key) for node in _leaves(graph)],
         "edges": [[_index(edge.parent), _index(edge.child), edge.slot] for edge in graph.edges],
         "layouts": {name: _layout(lay_out(graph, widths, chip, name)) for name in DIRECTIONS},
         "stepFields": list(_STEP_FIELDS),
@@ -82,7 +84,6 @@ def _node(node: NodeRecord, graph: Graph, quantities: Quantities) -> dict[str, A
         "title": node.title,
         "short": _short_title(node, graph),
         "parents": [_index(parent) for parent in node.parents],
-        "named": not _is_number(node.name),
         "data": quantities.of(node.data),
         "constant": not node.requires_grad,
     }
@@ -97,13 +98,11 @@ def _short_title(node: NodeRecord, graph: Graph) -> str:
     return text.clip(f"{node.name} = {formula(node.op, tails)}", _MOST_TITLE_CHARACTERS)
 
 
-def _is_number(name: str) -> bool:
-    """Whether a node is called by its number because the program has no name for it."""
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
+def _leaves(graph: Graph) -> list[NodeRecord]:
+    """The leaves that take a gradient, without the numbers that a program of Values is written with; with them where
+    there is nothing else."""
+    leaves = [node for node in graph.nodes if node.is_leaf and node.requires_grad]
+    return [node for node in leaves if node.named or np.shape(node.data)] or leaves
 
 
 def _step_row(step: Step, quantities: Quantities, words: Interned) -> list[int | None]:
@@ -139,7 +138,7 @@ def _node_widths(nodes: list[dict], passes: dict[str, list[list]], quantities: l
 def _chip_width(passes: dict[str, list[list]], quantities: list[dict]) -> int:
     sent = _STEP_FIELDS.index("contribution")
     longest = max(len(quantities[row[sent]]["chip"]) for steps in passes.values() for row in steps)
-    return min(round(longest * _CHIP_CHARACTER) + 14, _MOST_CHIP_WIDTH)
+    return round(longest * _CHIP["character"] + _CHIP["padding"])
 
 
 def _layout(layout: Layout) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 const TITLE_ROW = 26;
 const ROW = 23;
 const INSET = 9;
-const CHIP_HEIGHT = 20;
-const CHIP_CHARACTER = 7.4;
+const TRUTH_ROW = 20; // below a box, for what its gradient should be
+const SHIFTS = [0, 0.06, -0.06, 0.12, -0.12, 0.18, -0.18, 0.24, -0.24, 0.3, -0.3]; // of a chip along its edge
 const ABOVE = 16; // room for what is written above and below the boxes
 const BELOW = 26;
 
 class GraphView {
-  constructor(run, stage, choose) {
+  // hover is called with the node that the pointer is on, or null; pin with a node that is clicked.
+  constructor(run, stage, { hover, pin }) {
     this.run = run;
-    this.choose = choose; // called with a node or null: { over } while the pointer is on it, { pin } on a click
+    this.hover = hover;
+    this.pin = pin;
     this.layer = svg("g");
     this.picture = svg("svg", { "aria-hidden": "true" }, arrowheads(), this.layer);
     stage.append(this.picture);
@@ -41,18 +43,43 @@ class GraphView {
     });
     this.edges = layout.edges.map((points) => svg("path", { class: "edge", d: curve(points) }));
     this.nodes = run.nodes.map((node, i) => this.node(node, this.boxes[i]));
-    this.chips = run.edges.map(() => chip());
-    this.seed = chip();
+    this.chips = run.edges.map(() => chip(run.chip));
+    this.seed = chip(run.chip);
     this.layer.replaceChildren(
       svg("g", {}, ...this.edges),
       svg("g", {}, ...this.nodes.map((node) => node.group)),
       svg("g", {}, ...this.chips.map((c) => c.group), this.seed.group),
     );
-    run.edges.forEach((edge, i) => place(this.chips[i], pointAlong(this.edges[i], edge.fraction)));
+    this.placeChips();
     const root = this.boxes[run.root.index];
-    place(this.seed, { x: root.x + root.width / 2, y: root.y + root.height + CHIP_HEIGHT / 2 + 3 });
+    place(this.seed, { x: root.x + root.width / 2, y: root.y + root.height + run.chip.height / 2 + 3 });
     const content = { width: layout.width, height: layout.height + ABOVE + BELOW };
     this.viewport.begin(content, root);
+  }
+
+  // Put each chip at its edge's `fraction` of the way, or near to that where it covers least of nodes and other chips.
+  placeChips() {
+    const taken = this.boxes.map((box) => ({ ...box, height: box.height + TRUTH_ROW }));
+    const { height } = this.run.chip;
+    this.run.edges.forEach((edge, i) => {
+      const width = this.chipWidth(edge.longest);
+      const path = this.edges[i];
+      const length = path.getTotalLength();
+      let best = { covered: Infinity };
+      for (const shift of SHIFTS) {
+        const point = path.getPointAtLength(length * (edge.fraction + shift));
+        const box = { x: point.x - width / 2, y: point.y - height / 2, width, height };
+        const covered = taken.reduce((sum, other) => sum + overlap(box, other), 0);
+        if (covered < best.covered) best = { covered, point, box };
+        if (!covered) break;
+      }
+      taken.push(best.box);
+      place(this.chips[i], best.point);
+    });
+  }
+
+  chipWidth(characters) {
+    return characters * this.run.chip.character + this.run.chip.padding;
   }
 
   node(node, box) {
@@ -69,9 +96,9 @@ class GraphView {
       truth,
     );
     if (node.uses > 1) group.append(svg("text", { class: "uses", x: 1, y: -5 }, `used ${node.uses}×`));
-    group.addEventListener("pointerenter", () => this.choose({ over: node }));
-    group.addEventListener("pointerleave", () => this.choose({ over: null }));
-    group.addEventListener("click", () => this.viewport.moved || this.choose({ pin: node }));
+    group.addEventListener("pointerenter", () => this.hover(node));
+    group.addEventListener("pointerleave", () => this.hover(null));
+    group.addEventListener("click", () => this.viewport.moved || this.pin(node));
     return { group, grad, truth };
   }
 
@@ -90,9 +117,9 @@ class GraphView {
         selected: selected === node,
         wrong: wrong.has(node),
       });
-      write(drawn.grad, gradientText(node, grad, moment.ended));
+      write(drawn.grad, gradientText(node, grad));
       this.mark(drawn.grad, "number grad", { waits: !grad, [grad ? signClass(grad) : ""]: true });
-      write(drawn.truth, wrong.has(node) ? `should be ${run.truth[node.index]?.text ?? "none"}` : "");
+      write(drawn.truth, wrong.has(node) ? `should be ${gradientText(node, run.truth[node.index])}` : "");
     }
     run.edges.forEach((edge, i) => {
       const arrival = moment.arrivals[i];
@@ -109,7 +136,7 @@ class GraphView {
     if (!arrival) return;
     const text = prefix + arrival.step.contribution.chip;
     if (!write(chip.text, text)) return;
-    const half = (text.length * CHIP_CHARACTER) / 2 + 6;
+    const half = this.chipWidth(text.length) / 2;
     furnish(chip.rect, { x: -half, width: 2 * half }, []);
     furnish(chip.strike, { x1: 3 - half, x2: half - 3 }, []);
   }
@@ -132,15 +159,18 @@ function fieldRow(label, number, top, width) {
   return [line, svg("text", { class: "row", x: INSET, y: top + 16 }, label), number];
 }
 
-function chip() {
-  const rect = svg("rect", { y: -CHIP_HEIGHT / 2, height: CHIP_HEIGHT, rx: 6 });
+function chip({ height }) {
+  const rect = svg("rect", { y: -height / 2, height, rx: 6 });
   const text = svg("text", { y: 4.5 });
   const strike = svg("line");
   return { group: svg("g", { class: "chip" }, rect, text, strike), rect, text, strike };
 }
 
-function pointAlong(path, fraction) {
-  return path.getPointAtLength(path.getTotalLength() * fraction);
+// The area that two boxes share.
+function overlap(a, b) {
+  const width = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
+  const height = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
+  return width > 0 && height > 0 ? width * height : 0;
 }
 
 function place(chip, { x, y }) {

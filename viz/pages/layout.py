@@ -18,7 +18,7 @@ DIRECTIONS = ("LR", "TB")
 NODE_HEIGHT = 72
 _INCH = 72  # Graphviz's inch, at one pixel a point
 _ACROSS = 30  # between neighbours, with room for a line of text below a node
-_BESIDE_CHIP = 40  # what stays visible of an edge beside the number on it
+_BESIDE_CHIP = {"LR": 40, "TB": 50}  # of an edge, beside the number on it; below a node, room for a line of text
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def lay_out(graph: Graph, widths: Sequence[int], chip: tuple[int, int], directio
 
 
 def _dot_text(graph: Graph, widths: Sequence[int], chip: tuple[int, int], direction: str) -> str:
-    between_ranks = _BESIDE_CHIP + chip[DIRECTIONS.index(direction)]
+    between_ranks = _BESIDE_CHIP[direction] + chip[DIRECTIONS.index(direction)]
     lines = [
         f"digraph {{ rankdir={direction} nodesep={_ACROSS / _INCH:.3f} ranksep={between_ranks / _INCH:.3f}",
         f'node [shape=box fixedsize=true label="" height={NODE_HEIGHT / _INCH}] edge [dir=none]',

@@ -24,7 +24,7 @@ function opening(run) {
 }
 
 function warning(run) {
-  const example = run.wrong.find((node) => run.isNamedLeaf(node)) ?? run.wrong[0];
+  const example = run.wrong.find((node) => run.leaves.includes(node)) ?? run.wrong[0];
   const wrongly = run.moment("overwrite", run.length).gradients[example.index];
   const ends = ["With ", code("+="), " it ends at ", amount(run.truth[example.index]), ", which is right. "];
   const fails = ["With ", code("="), " it ends at ", amount(wrongly), "."];
@@ -86,12 +86,15 @@ function arriving(step, mode) {
 }
 
 function sum({ before, contribution, after }) {
-  if (isArray(contribution)) return list([["was"], amount(before)], [["is now"], result(after)]);
+  if (isArray(contribution)) {
+    const added = contribution.rows ? [[["+ contribution"], amount(contribution)]] : []; // a summary says it once
+    return list([["before"], amount(before)], ...added, [["= after"], result(after)]);
+  }
   return paragraph("update", amount(before), " + ", inSum(contribution), " = ", result(after));
 }
 
 function replacement({ before, after }) {
-  if (isArray(after)) return list([["was"], html("s", {}, amount(before, "text"))], [["is now"], result(after)]);
+  if (isArray(after)) return list([["before"], amount(before, "short", "s")], [["after"], result(after)]);
   return paragraph("update", html("s", {}, amount(before)), " → ", result(after));
 }
 

@@ -21,7 +21,8 @@ from viz.arrays import (
     statistics,
 )
 
-_MOST_INLINE_CHARACTERS = 26  # of an array's elements in a node or on an edge
+_MOST_CHARACTERS_IN_NODE = 26  # of an array's elements
+_MOST_CHARACTERS_ON_EDGE = 20
 _FEW_DIGITS = 4
 _MATRIX_DIGITS = 3  # four columns fit the panel
 
@@ -72,9 +73,9 @@ def _describe(values: np.ndarray, is_array: bool) -> dict[str, Any]:
         record: dict[str, Any] = {"text": text.number(x), "short": text.short(x), "sign": sign}
         record["chip"] = text.signed(x, _FEW_DIGITS)
     else:
-        line = _written_out(values)
-        record = {"text": line or in_words(values), "short": line or in_words(values)}
-        record |= {"chip": line or norm_in_words(values), "sign": None if values.any() else 0}
+        line = _written_out(values, _MOST_CHARACTERS_IN_NODE) or in_words(values)
+        chip = _written_out(values, _MOST_CHARACTERS_ON_EDGE) or norm_in_words(values)
+        record = {"text": line, "short": line, "chip": chip, "sign": None if values.any() else 0}
     if is_array:
         record["shape"] = shape(values)
         if values.size > MOST_IN_PANEL:
@@ -84,12 +85,12 @@ def _describe(values: np.ndarray, is_array: bool) -> dict[str, Any]:
     return record
 
 
-def _written_out(values: np.ndarray) -> str | None:
-    """The elements on one line, None where they are too many or too long for it."""
+def _written_out(values: np.ndarray, most: int) -> str | None:
+    """The elements on one line, None where that takes more than `most` characters."""
     if not 0 < values.size <= MOST_IN_LINE:
         return None
     line = nested(values)
-    return line if len(line) <= _MOST_INLINE_CHARACTERS else None
+    return line if len(line) <= most else None
 
 
 def _rows(values: np.ndarray) -> list[str]:

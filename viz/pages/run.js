@@ -8,9 +8,11 @@ class Run {
   constructor(data) {
     const quantity = (i) => (i === null ? null : data.quantities[i]);
     this.nodeHeight = data.nodeHeight;
+    this.chip = data.chip;
     this.layouts = data.layouts;
     this.nodes = data.nodes.map((node, index) => ({ ...node, index, data: quantity(node.data), uses: 0 }));
-    this.edges = data.edges.map(([parent, child, slot], index) => ({ parent, child, slot, index }));
+    this.edges = data.edges.map(([parent, child, slot], index) => ({ parent, child, slot, index, longest: 0 }));
+    this.leaves = data.leaves.map((i) => this.nodes[i]); // those worth listing, in a graph too large to list all
     this.root = this.nodes[this.nodes.length - 1];
     this.edgeAt = new Map(this.edges.map((edge) => [`${edge.child}:${edge.slot}`, edge]));
     for (const edge of this.edges) this.nodes[edge.parent].uses += 1;
@@ -18,6 +20,9 @@ class Run {
     this.passes = {};
     for (const mode of Object.keys(OPERATORS)) {
       this.passes[mode] = data.passes[mode].map((row, i) => this.step(row, i + 1, data, quantity));
+    }
+    for (const { edge, contribution } of Object.values(this.passes).flat()) {
+      if (edge) edge.longest = Math.max(edge.longest, contribution.chip.length);
     }
     this.length = this.passes.add.length;
     this.truth = this.moment("add", this.length).gradients;
@@ -86,11 +91,6 @@ class Run {
       arrived: i < arrived,
       lost: mode === "overwrite" && i < arrived - 1,
     }));
-  }
-
-  // Whether a node is a leaf that the program has a name for, and not a number in it.
-  isNamedLeaf(node) {
-    return node.parents.length === 0 && !node.constant && node.named;
   }
 
   // What the sender of a step sends, in order: the lines of its rule.

@@ -5,17 +5,19 @@ const PAUSE = 1200; // milliseconds between steps at speed 1
 const run = new Run(JSON.parse(byId("data").textContent));
 const state = { mode: "add", at: 0, pinned: null, over: null, timer: null };
 const stage = byId("stage");
-const view = new GraphView(run, stage, choose);
-const gradients = new GradientTable(run, byId("gradients"), choose);
+const view = new GraphView(run, stage, { hover, pin });
+const gradients = new GradientTable(run, byId("gradients"), pin);
 
 // -- showing ------------------------------------------------------------------------------------------------
 
+// Show the present state. Returns the moment shown.
 function show() {
   const moment = run.moment(state.mode, state.at);
   const selected = state.over ?? state.pinned;
   view.show(moment, selected);
   showPanel(moment, selected ?? moment.step?.receiver ?? null);
   showControls();
+  return moment;
 }
 
 function showPanel(moment, node) {
@@ -48,8 +50,7 @@ function showControls() {
 function go(at) {
   state.at = Math.min(Math.max(at, 0), run.length);
   state.over = null; // a pointer that merely rests on a node does not hold the panel there
-  show();
-  const { step } = run.moment(state.mode, state.at);
+  const { step } = show();
   view.follow(step ? [step.sender, step.receiver].filter(Boolean) : [run.root]);
   writeAddress();
 }
@@ -60,10 +61,26 @@ function setMode(mode) {
   writeAddress();
 }
 
-function choose({ over, pin }) {
-  if (over !== undefined) state.over = over;
-  if (pin !== undefined) state.pinned = pin === state.pinned ? null : pin;
+// The node under the pointer, or null.
+function hover(node) {
+  state.over = node;
   show();
+}
+
+// Keep a node in view; a second time lets it go.
+function pin(node) {
+  state.pinned = node === state.pinned ? null : node;
+  show();
+}
+
+function hold(node) {
+  state.pinned = node;
+  state.over = null;
+  return show();
+}
+
+function release() {
+  return hold(null);
 }
 
 function play() {

@@ -41,10 +41,10 @@ function ledgerRow({ step, arrived, lost }, moment) {
 // -- all gradients: built once, so that the focus stays where it is -----------------------------------------
 
 class GradientTable {
-  constructor(run, place, choose) {
+  constructor(run, place, pin) {
     this.run = run;
-    const nodes = worthListing(run);
-    this.rows = nodes.map((node) => this.row(node, choose));
+    const nodes = run.nodes.length <= MOST_ROWS ? run.nodes : run.leaves.slice(0, MOST_ROWS);
+    this.rows = nodes.map((node) => this.row(node, pin));
     this.truthHead = html("th", { scope: "col" }, "right is");
     const element = table(["node", "data", "grad"], this.rows.map((row) => row.element));
     element.querySelector("thead tr").append(this.truthHead);
@@ -53,9 +53,9 @@ class GradientTable {
     if (rest) place.append(paragraph("muted", `and ${rest} more nodes: choose one in the graph`));
   }
 
-  row(node, choose) {
+  row(node, pin) {
     const name = html("button", { type: "button", title: `Where ${node.name}.grad comes from` }, node.name);
-    name.addEventListener("click", () => choose({ pin: node }));
+    name.addEventListener("click", () => pin(node));
     const grad = html("td");
     const truth = html("td");
     const data = html("td", {}, amount(node.data, "text"));
@@ -68,7 +68,7 @@ class GradientTable {
     this.truthHead.hidden = !compare;
     for (const { node, grad, truth, element } of this.rows) {
       const quantity = moment.gradients[node.index];
-      const missing = html("i", { class: "muted" }, gradientText(node, quantity, moment.ended));
+      const missing = html("i", { class: "muted" }, gradientText(node, quantity));
       grad.replaceChildren(quantity ? oneLine(quantity) : missing);
       truth.hidden = !compare;
       if (compare) this.showTruth(node, truth);
@@ -83,22 +83,14 @@ class GradientTable {
   }
 }
 
-// All nodes if they are few, else the leaves: those that the program has names for if there are any.
-function worthListing(run) {
-  if (run.nodes.length <= MOST_ROWS) return run.nodes;
-  const leaves = run.nodes.filter((node) => !node.parents.length && !node.constant);
-  const named = leaves.filter((node) => run.isNamedLeaf(node));
-  return (named.length ? named : leaves).slice(0, MOST_ROWS);
-}
-
 function oneLine(quantity) {
   return amount(quantity, isArray(quantity) ? "chip" : "text");
 }
 
 // What stands where a gradient would: a node that takes none, and one that nothing has reached, differ from zero.
-function gradientText(node, grad, ended) {
+function gradientText(node, grad) {
   if (grad) return grad.text;
-  return node.constant ? "constant" : ended ? "none" : "not yet";
+  return node.constant ? "constant" : "not yet";
 }
 
 function table(heads, rows) {
