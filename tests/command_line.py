@@ -19,6 +19,7 @@ row = t * 2
 with no_grad():
     constant = t * 2
 number = 3.0
+long = sum((Value(i) for i in range(750)), Value(0))
 deep = sum((Value(i) for i in range(1500)), Value(0))
 def square(x, times=1.0):
     return (x * x * times)
@@ -32,6 +33,8 @@ closure = a * 5
 def rule():
     raise RuntimeError("in the rule")
 closure._backward = rule
+done = a * 4
+done.backward()
 """
 
 

@@ -15,6 +15,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from command_line import USER_FILE
+
+from viz import render
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -48,6 +51,22 @@ def require_torch() -> ModuleType:
     except ImportError:
         missing("torch is not installed")
         raise
+
+
+@pytest.fixture
+def no_dot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine without any dot program."""
+    monkeypatch.delenv("PLUSEQUALS_DOT", raising=False)
+    monkeypatch.setattr(render, "_graphviz_pure", lambda: None)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing here"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, with a user's file in it, for the tests of the command line."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").write_text(USER_FILE, encoding="utf-8")
+    return tmp_path
 
 
 @pytest.fixture

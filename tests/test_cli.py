@@ -10,24 +10,22 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import SEVEN, USER_FILE, files_in, run
+from command_line import SEVEN, files_in, run
 
+from micrograd.backprop import add, overwrite
 from tensorgrad.ops import elementwise
-from viz import cli
+from viz import cli, trace
+from viz.commands import demo as demo_command
 from viz.commands import draw as draw_command
 from viz.commands.demo_graphs import network
+from viz.commands.demo_report import Report
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """An empty folder to work in, with a user's file in it."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "net.py").write_text(USER_FILE, encoding="utf-8")
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 # -- draw --------------------------------------------------------------------------------------------------------------
@@ -106,6 +104,13 @@ def test_a_seed_for_a_result_of_several_elements():
 def test_a_files_variable_keeps_the_gradients_it_has(folder):
     (folder / "net.py").write_text("from micrograd import Value\na = Value(2)\nL = a*3\nL.backward()\na.grad = 7.0")
     assert json.loads(run("draw", "net.py:L", "--json")[1])["nodes"][0]["grad"] == 7.0
+
+
+def test_a_files_variable_of_several_elements_keeps_the_gradients_it_has(folder):
+    (folder / "net.py").write_text(
+        "from tensorgrad import Tensor\nx = Tensor([1.0, 2.0], requires_grad=True)\nL = x*3\nL.backward([1.0, -1.0])"
+    )
+    assert json.loads(run("draw", "net.py:L", "--json")[1])["nodes"][0]["grad"] == [3.0, -3.0]
 
 
 def test_a_files_variable_without_gradients_gets_them_from_empty(folder):
@@ -267,7 +272,7 @@ def test_demo(folder):
     status, out, err = run("demo", "out")
     assert (status, err) == (0, "")
     figures = [line.split()[-1] for line in out.splitlines() if line.startswith(("  nodes", "  gradient"))]
-    assert figures == ["7", "-2", "-6", "394"]
+    assert figures == ["7", "-2", "-6", "7", "-2", "-6", "394", "394"]  # Values, then Tensors
     assert "WRONG" not in out
     assert sorted(path.name for path in (folder / "out").iterdir()) == sorted(
         [
@@ -276,6 +281,51 @@ def test_demo(folder):
         ]
     )
     assert all(path.as_posix() in out for path in Path("out").iterdir())
+
+
+def test_demo_with_torch_compares_both_dtypes_on_both_engines(torch):
+    out = run("demo", "out")[1]
+    for line in ("Value from torch, float64", "Value from torch, float32", "Tensor from torch, both float32"):
+        assert line in out
+
+
+def test_demo_json_has_the_figures_and_the_files(folder):
+    status, out, err = run("demo", "out", "--json")
+    report = json.loads(out, parse_constant=pytest.fail)
+    assert (status, err, report["ok"]) == (0, "", True)
+    expression, net = report["graphs"]
+    figures = {figure["what"]: figure for graph in (expression, net) for figure in graph["figures"]}
+    assert figures["gradient of a with =, the bug, Tensors"] == {
+        "what": "gradient of a with =, the bug, Tensors",
+        "value": -6.0,
+        "least": -6,
+        "most": -6,
+        "ok": True,
+    }
+    assert figures["Tensor from Value, float64"]["most"] == 1e-12
+    assert sorted(Path(file["path"]).name for file in report["files"]) == sorted(
+        path.name for path in (folder / "out").iterdir()
+    )
+
+
+@pytest.mark.parametrize("engine", ["Value", "Tensor"])
+def test_demo_finds_what_is_wrong_with_either_engine(monkeypatch, engine):
+    def trace_wrong(root, combine, **options):
+        if type(root).__name__ == engine:
+            combine = overwrite if combine is add else add
+        return trace(root, combine, **options)
+
+    monkeypatch.setattr(demo_command, "trace", trace_wrong)
+    status, out, _ = run("demo", "out")
+    assert status == 1
+    wrong = [line.split("  ")[1] for line in out.splitlines() if line.endswith("WRONG")]
+    assert wrong == [f"gradient of a with +=, {engine}s", f"gradient of a with =, the bug, {engine}s"]
+
+
+def test_a_figure_that_is_nan_is_wrong():
+    report = Report("a graph")
+    report.at_most("distance", float("nan"), 1.0)
+    assert not report.ok
 
 
 def test_the_demo_network_is_the_same_every_time_and_leaves_random_alone():

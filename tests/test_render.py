@@ -18,7 +18,7 @@ from conftest import missing
 
 from micrograd import Value
 from micrograd.nn import MLP
-from viz import Drawing, draw, render
+from viz import Drawing, draw, render, step
 from viz.errors import NoDotError, TooLargeError, UserError
 from viz.render import find_dot, run_dot
 
@@ -31,14 +31,6 @@ def program(path: Path, script: str = "") -> Path:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
-
-
-@pytest.fixture
-def no_dot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine without any dot program."""
-    monkeypatch.delenv("PLUSEQUALS_DOT", raising=False)
-    monkeypatch.setattr(render, "_graphviz_pure", lambda: None)
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing here"))
 
 
 @pytest.fixture
@@ -202,18 +194,35 @@ def test_contributions_can_be_left_out():
     assert "←" not in draw(root, contributions=False).source
 
 
-def test_a_graph_over_the_limit_points_to_the_page(tmp_path):
+def chain(nodes: int) -> Value:
+    """A graph of an odd number of nodes."""
     value = Value(1.0)
-    for _ in range(10):
+    for _ in range(nodes // 2):
         value = value + 1
-    with pytest.raises(TooLargeError, match=r"has 21 nodes.* more than 20 .*`plusequals step`"):
-        draw(value, tmp_path / "long.png", max_nodes=20)
+    return value
+
+
+def test_a_graph_over_the_limit_is_refused(tmp_path):
+    with pytest.raises(TooLargeError, match=r"has 21 nodes, and a picture takes at most 20: .*\(max_nodes=\)"):
+        draw(chain(21), tmp_path / "long.png", max_nodes=20)
     assert not list(tmp_path.iterdir())
-    assert draw(value, max_nodes=21)
-    for _ in range(1000):
-        value = value + 1
-    with pytest.raises(TooLargeError, match="2,021 nodes"):
-        draw(value)
+    assert draw(chain(21), max_nodes=21)
+    assert draw(chain(999))
+    with pytest.raises(TooLargeError, match="has 1,001 nodes, and a picture takes at most 1,000"):
+        draw(chain(1_001))
+
+
+def test_the_page_is_named_exactly_where_it_takes_the_graph():
+    with pytest.raises(TooLargeError, match=r"on a page \(viz.step\)"):
+        draw(chain(1_999))
+    assert step(chain(1_999)).html
+    with pytest.raises(TooLargeError) as no_picture:
+        draw(chain(2_001))
+    with pytest.raises(TooLargeError) as no_page:
+        step(chain(2_001))
+    for refused in (no_picture, no_page):
+        assert "viz.step" not in str(refused.value)
+        assert "as text (viz.trace)" in str(refused.value)
 
 
 def test_a_net_of_394_nodes_gives_a_png_that_opens(any_dot, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 
 from viz.errors import UserError
 from viz.graph import Edge, Graph, NodeRecord
-from viz.labels import Direction, Sign, contribution_label, escape, node_label, sign, tooltip
+from viz.labels import DIRECTIONS, Direction, Sign, contribution_label, escape, node_label, sign, tooltip
 from viz.text import clip
 
 FONT = "Helvetica"  # the dot programs agree on Helvetica and Courier only
@@ -50,8 +50,8 @@ def new_digraph(title: str, nodes: int, direction: Direction = "LR") -> graphviz
 
     Raises UserError for another direction.
     """
-    if direction not in ("LR", "RL", "TB", "BT"):
-        raise UserError(f'direction is {direction!r}; it can be "LR", "RL", "TB" or "BT"')
+    if direction not in DIRECTIONS:
+        raise UserError(f"direction is {direction!r}; it can be {', '.join(DIRECTIONS)}")
     dot = graphviz.Digraph(
         name=escape(title),
         graph_attr={"rankdir": direction, "bgcolor": "white", "fontname": FONT, "nodesep": "0.2", "ranksep": "0.25"},
@@ -76,8 +76,8 @@ def add_node(
     """Add one node of `graph`, and the ellipse of its operation before it."""
     dot.node(prefix + record.key, **node_attributes(record, direction, is_root=record is graph.root))
     if not record.is_leaf:
-        op = op_key(record, prefix)
-        dot.node(op, **op_attributes(record))
+        op = _op_key(record, prefix)
+        dot.node(op, **_op_attributes(record))
         dot.edge(op, prefix + record.key, weight="10")
 
 
@@ -85,10 +85,10 @@ def add_edges(dot: graphviz.Digraph, graph: Graph, *, prefix: str = "", directio
     """Add an edge for each use of a node of `graph`, from the operand to the ellipse of the operation."""
     place = "label" if len(graph) <= _MOST_EDGE_LABELS else "xlabel"
     for edge in graph.edges:
-        dot.edge(prefix + edge.parent, op_key(graph[edge.child], prefix), **edge_attributes(edge, direction, place))
+        dot.edge(prefix + edge.parent, _op_key(graph[edge.child], prefix), **edge_attributes(edge, direction, place))
 
 
-def op_key(record: NodeRecord, prefix: str = "") -> str:
+def _op_key(record: NodeRecord, prefix: str = "") -> str:
     """The DOT name of the ellipse that stands before a node: n3op."""
     return f"{prefix}{record.key}op"
 
@@ -112,7 +112,7 @@ def node_attributes(record: NodeRecord, direction: Direction = "LR", *, is_root:
     return attributes
 
 
-def op_attributes(record: NodeRecord) -> dict[str, str]:
+def _op_attributes(record: NodeRecord) -> dict[str, str]:
     """The DOT attributes of the ellipse for the operation that made a node."""
     return {"label": escape(clip(record.op)), "width": "0.45", "margin": "0.06,0.02", "tooltip": tooltip(record.title)}
 

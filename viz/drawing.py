@@ -12,13 +12,12 @@ from typing import Any
 from micrograd.backprop import Node, topological_order
 from viz import files
 from viz.dot import to_dot
-from viz.errors import TooLargeError, UserError
+from viz.errors import UserError
 from viz.graph import check_node, snapshot
 from viz.labels import Direction
+from viz.limits import MOST_IN_PICTURE, check_picture
 from viz.names import caller_namespace
 from viz.render import run_dot
-
-MOST_NODES = 2000
 
 _PICTURES = ("png", "svg", "pdf")
 _DOT_TEXT = ("dot", "gv")
@@ -52,22 +51,22 @@ class Drawing:
         return f"<Drawing, {len(self.source)} characters of DOT text: save it with .save('picture.png')>"
 
     def _repr_svg_(self) -> str | None:
-        return self._svg
+        return self._svg_or_trouble[0]
 
     def _repr_html_(self) -> str | None:
         """Only where no picture can be made: why, and the DOT text."""
-        if self._svg is not None:
+        svg, trouble = self._svg_or_trouble
+        if svg is not None:
             return None
-        return f"<p>{html.escape(self._trouble)}</p><pre>{html.escape(self.source)}</pre>"
+        return f"<p>{html.escape(trouble)}</p><pre>{html.escape(self.source)}</pre>"
 
     @cached_property
-    def _svg(self) -> str | None:
-        """The SVG, laid out once, or None and the reason in `_trouble`: a notebook's cell never ends in a traceback."""
+    def _svg_or_trouble(self) -> tuple[str | None, str]:
+        """The SVG, laid out once, or None and why there is none: a notebook's cell never ends in a traceback."""
         try:
-            return self.render("svg").decode()
+            return self.render("svg").decode(), ""
         except UserError as error:
-            self._trouble = str(error)
-            return None
+            return None, str(error)
 
 
 def draw(
@@ -77,7 +76,7 @@ def draw(
     names: Mapping[str, Any] | None = None,
     contributions: bool = True,
     direction: Direction = "LR",
-    max_nodes: int = MOST_NODES,
+    max_nodes: int = MOST_IN_PICTURE,
 ) -> Drawing:
     """A picture of the graph below `root`, with data and gradient in each node; written to `path` if one is given.
 
@@ -92,8 +91,7 @@ def draw(
     check_node(root)
     if path is not None:
         suffix_of(path)
-    nodes = len(topological_order(root))
-    check_size(nodes, max_nodes)
+    check_picture(len(topological_order(root)), max_nodes)
     graph = snapshot(root, caller_namespace() if names is None else names, contributions=contributions)
     drawing = Drawing(to_dot(graph, direction))
     if path is not None:
@@ -108,12 +106,3 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
         known = ", ".join(f".{name}" for name in _PICTURES + _DOT_TEXT)
         raise UserError(f"cannot tell from {str(path)!r} what to draw: let it end in one of {known}")
     return suffix
-
-
-def check_size(nodes: int, most: int = MOST_NODES) -> None:
-    """Raise TooLargeError if a graph has more nodes than its picture may have."""
-    if nodes > most:
-        raise TooLargeError(
-            f"the graph has {nodes:,} nodes, and a picture of more than {most:,} cannot be read: step through it "
-            "on a page instead (viz.step, or `plusequals step`), draw a smaller part, or raise max_nodes"
-        )

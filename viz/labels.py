@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import graphviz
 import numpy as np
@@ -25,6 +25,8 @@ from viz.text import clip, number, signed
 
 Direction = Literal["LR", "RL", "TB", "BT"]
 """Where a graph grows to from its leaves, as Graphviz names it: "LR" is from left to right."""
+
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 
 Sign = Literal["+", "-", "0", "mixed", "not finite"]
 

@@ -13,14 +13,12 @@ from typing import Any
 
 from micrograd.backprop import Node, add, overwrite, topological_order
 from viz import files
-from viz.errors import TooLargeError, UserError
+from viz.errors import UserError
 from viz.graph import check_node
+from viz.limits import check_page
 from viz.names import caller_namespace
 from viz.pages.data import page_data, script_json
 from viz.trace import trace
-
-MOST_NODES = 2_000
-"""The largest graph that the page steps through."""
 
 _SUFFIXES = (".html", ".htm")
 _SCRIPTS = ("dom.js", "run.js", "viewport.js", "graph.js", "now.js", "tables.js", "stepper.js", "controls.js")
@@ -36,7 +34,7 @@ class Page:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to `path`, whole or not at all. Raises UserError for a suffix that is not .html or .htm."""
-        _check_suffix(path)
+        check_suffix(path)
         return files.write(path, self.html)
 
     def _repr_html_(self) -> str:
@@ -69,13 +67,8 @@ def step(
     """
     check_node(root)
     if path is not None:
-        _check_suffix(path)
-    count = len(topological_order(root))
-    if count > MOST_NODES:
-        raise TooLargeError(
-            f"the graph has {count:,} nodes and the page steps through at most {MOST_NODES:,}: "
-            "step through a smaller part, e.g. the loss of one example"
-        )
+        check_suffix(path)
+    check_page(len(topological_order(root)))
     names = caller_namespace() if names is None else names
     accumulated = trace(root, add, gradient=gradient, names=names)
     overwritten = trace(root, overwrite, gradient=gradient, names=names)
@@ -106,6 +99,7 @@ def _encodable(title: str) -> str:
     return title.encode("utf-8", "replace").decode("utf-8")
 
 
-def _check_suffix(path: str | os.PathLike[str]) -> None:
+def check_suffix(path: str | os.PathLike[str]) -> None:
+    """Raise UserError if `path` does not end in .html or .htm."""
     if Path(path).suffix.lower() not in _SUFFIXES:
         raise UserError(f"cannot write a page to {os.fspath(path)}: name a file that ends in .html")

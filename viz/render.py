@@ -10,8 +10,6 @@ from pathlib import Path
 
 from viz.errors import NoDotError, UserError
 
-FORMATS = ("png", "svg", "pdf", "plain")
-
 _ENVIRONMENT_VARIABLE = "PLUSEQUALS_DOT"
 _PNG_RESOLUTION = 144  # dots per inch, twice Graphviz's own, so that text is crisp
 _HINTS = {"pdf": "; for PDF, Graphviz's own dot has to be on PATH (or in PLUSEQUALS_DOT): graphviz-pure draws none"}
@@ -55,7 +53,7 @@ def _graphviz_pure() -> Path | None:
 
 
 def run_dot(source: str, format: str) -> bytes:
-    """The picture of DOT text `source` in one of FORMATS.
+    """The picture of DOT text `source` as "png", "svg" or "pdf"; as "plain", where everything stands in it.
 
     Raises NoDotError where there is no dot program, UserError where it cannot make the picture.
     """

@@ -6,20 +6,23 @@ import argparse
 import sys
 from collections.abc import Collection
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from micrograd import Value
+from micrograd.backprop import topological_order
 from tensorgrad import Tensor
 from viz.commands.backward import gradient_for
-from viz.commands.options import add_target, target_of
+from viz.commands.options import add_max_nodes, add_target, most_nodes, target_of, tolerance, torch_is_installed
 from viz.commands.target import Target
 from viz.comparison.lifted import Repeatable
 from viz.comparison.recording import recording
 from viz.comparison.result import Comparison
 from viz.comparison.run import compare
-from viz.drawing import MOST_NODES, suffix_of
+from viz.drawing import suffix_of
+from viz.errors import UserError
+from viz.inputs.source import split_target
+from viz.limits import ON_COMMAND_LINE, check_picture
 from viz.plain import dumps
 from viz.text import MINUS
 
@@ -47,26 +50,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="compute the gradients with torch too (default: where it is installed)",
     )
-    parser.add_argument("--rtol", type=float, metavar="R", help="the relative tolerance (default: by dtype)")
-    parser.add_argument("--atol", type=float, metavar="A", help="the absolute tolerance (default: by dtype)")
-    parser.add_argument(
-        "--max-nodes", type=int, metavar="N", default=MOST_NODES, help=f"limit of the picture (default: {MOST_NODES:,})"
-    )
+    parser.add_argument("--rtol", type=tolerance, metavar="R", help="the relative tolerance (default: by dtype)")
+    parser.add_argument("--atol", type=tolerance, metavar="A", help="the absolute tolerance (default: by dtype)")
+    add_max_nodes(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table or JSON, and return 1 where anything differs."""
-    if args.output is not None:
-        suffix_of(args.output)  # before the work is done
+    _check_options(args)
     target = _target(args)
     with target.running():
         comparison = _compare(target, args)
-        if args.output is not None:
-            comparison.draw(args.output, max_nodes=args.max_nodes)
-    print(dumps(comparison.to_json()) if args.json else _table(comparison, every=args.all))
-    if args.output is not None:
+    print(dumps(comparison.to_json()) if args.json else _table(comparison, every=args.all), flush=True)
+    if args.output is not None:  # after the table, which a picture that cannot be drawn must not cost
+        _draw(comparison, target, args)
         print(f"wrote {args.output}", file=sys.stderr)
     return 0 if comparison.ok else 1
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Refuse, before the work is done, what cannot be written and what would not be used."""
+    most_nodes(args, args.output)
+    if args.output is not None:
+        suffix_of(args.output)
+    if args.all and args.json:
+        raise UserError("--all is for the table: JSON has every element of every node, so leave --all out")
+    if args.engine is not None and split_target(args.target) is None:
+        raise UserError("an expression is compared on both engines: leave --engine and --tensor out")
+
+
+def _draw(comparison: Comparison, target: Target, args: argparse.Namespace) -> None:
+    most = most_nodes(args, args.output)
+    check_picture(len(comparison.nodes) + len(topological_order(comparison.scalar_root)), most, ON_COMMAND_LINE)
+    with target.running():
+        comparison.draw(args.output, max_nodes=most)
 
 
 def _target(args: argparse.Namespace) -> Target:
@@ -99,7 +116,7 @@ def _compare(target: Target, args: argparse.Namespace) -> Comparison:
         "rtol": args.rtol,
         "atol": args.atol,
         "names": target.names,
-        "torch": find_spec("torch") is not None if args.torch is None else args.torch,
+        "torch": torch_is_installed() if args.torch is None else args.torch,
     }
     if target.variable is not None or isinstance(root, Value):
         return compare(root, **options)

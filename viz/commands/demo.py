@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import argparse
-from importlib.util import find_spec
 from pathlib import Path
 
-from micrograd.backprop import add, overwrite, topological_order
+from micrograd.backprop import Node, add, overwrite, topological_order
 from viz import files
 from viz.commands.backward import ensure_backward
-from viz.commands.demo_graphs import EXPRESSION, OPERANDS, Example, expression, network, torch_difference
+from viz.commands.demo_graphs import (
+    EXPRESSION,
+    OPERANDS,
+    Example,
+    expression,
+    furthest,
+    gradients,
+    network,
+    tensor_leaf,
+    torch_gradients,
+)
+from viz.commands.demo_report import Report, as_json, as_text
+from viz.commands.options import add_json, torch_is_installed
 from viz.comparison.result import Comparison
 from viz.comparison.run import compare
 from viz.drawing import draw
 from viz.inputs.expression import parse
 from viz.page import step
-from viz.trace import trace
+from viz.plain import dumps
+from viz.trace import Combine, trace
 
 HELP = "do all three with two examples, and write the results into a folder"
 EXAMPLES = """\
@@ -26,8 +38,6 @@ Draw, step through and compare {EXPRESSION} (7 nodes) and a network of 41 parame
 write the results into a folder, and check the figures. Exits with 1 if one is not what it should be."""
 
 _DEFAULT_FOLDER = "plusequals-demo"
-_WIDTH = 46
-_HAS_TORCH = find_spec("torch") is not None
 _IN_FLOAT64 = 1e-12
 _IN_FLOAT32 = 7e-6
 
@@ -37,69 +47,73 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="FOLDER", nargs="?", default=_DEFAULT_FOLDER, help=f"default: {_DEFAULT_FOLDER}"
     )
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the files, print the figures, and return 1 where one is not what it should be."""
-    checks = _Checks()
     folder = Path(args.folder)
-    written = _expression(folder, checks) + _network(folder, checks)
-    print("\nOpen")
-    width = max(len(str(path)) for path, _ in written)
-    for path, what in written:
-        print(f"  {path!s:<{width}}  {what}")
-    return 0 if checks.ok else 1
+    reports = [_expression(folder), _network(folder)]
+    print(dumps(as_json(reports)) if args.json else as_text(reports))
+    return 0 if all(report.ok for report in reports) else 1
 
 
-class _Checks:
-    """Prints figures, marks those that are not what they should be, and remembers whether there was one."""
-
-    def __init__(self) -> None:
-        self.ok = True
-
-    def figure(self, what: str, value: float, right: bool) -> None:
-        self.ok = self.ok and right
-        print(f"  {what:<{_WIDTH}} {value:.4g}{'' if right else '   WRONG'}")
-
-    def difference(self, what: str, value: float, most: float) -> None:
-        self.figure(f"{what} (at most {most:g})", value, value <= most)
-
-
-def _expression(folder: Path, checks: _Checks) -> list[tuple[Path, str]]:
+def _expression(folder: Path) -> Report:
     example = expression()
-    print(f"{EXPRESSION} at {', '.join(f'{name}={number:g}' for name, number in OPERANDS.items())}")
-    comparison = compare(parse(EXPRESSION), *OPERANDS.values(), names={}, torch=_HAS_TORCH)
-    written = _write(folder, "expression", EXPRESSION, example, comparison)
+    report = Report(f"{EXPRESSION} at {', '.join(f'{name}={number:g}' for name, number in OPERANDS.items())}")
+    comparison = compare(parse(EXPRESSION), *OPERANDS.values(), names={}, torch=torch_is_installed())
+    report.files = _write(folder, "expression", EXPRESSION, example, comparison)
     picture = folder / "expression-compare.png"
     comparison.draw(picture)
+    report.files.append((picture, "both graphs side by side"))
 
-    nodes = len(topological_order(example.root))
-    checks.figure("nodes", nodes, nodes == 7)
-    for what, combine, right in (("with +=", add, -2.0), ("with =, the bug", overwrite, -6.0)):
-        passed = trace(example.root, combine, names={})
-        key = next(record.key for record in passed.graph.nodes if record.name == "a")
-        checks.figure(f"gradient of a, {what}", passed.grads[key], passed.grads[key] == right)
-    checks.difference("Tensor from Value", comparison.largest_difference(), _IN_FLOAT64)
-    return [*written, (picture, "both graphs side by side")]
+    for engine, root in (("Values", example.root), ("Tensors", comparison.tensor_root)):
+        report.exactly(f"nodes, {engine}", len(topological_order(root)), 7)
+        report.exactly(f"gradient of a with +=, {engine}", _gradient_of_a(root, add), -2)
+        report.exactly(f"gradient of a with =, the bug, {engine}", _gradient_of_a(root, overwrite), -6)
+    _differences(report, comparison)
+    return report
 
 
-def _network(folder: Path, checks: _Checks) -> list[tuple[Path, str]]:
+def _gradient_of_a(root: Node, combine: Combine) -> float:
+    passed = trace(root, combine, names={})
+    return float(passed.grads[next(record.key for record in passed.graph.nodes if record.name == "a")])
+
+
+def _network(folder: Path) -> Report:
     example = network()
     net = example.variables["net"]
-    print(f"\na network of {len(net.parameters())} parameters, its squared error on four examples")
-    comparison = compare(example.root, names=example.variables, torch=_HAS_TORCH)
-    written = _write(folder, "network", "MLP(3, [4, 4, 1])", example, comparison)
+    report = Report(f"a network of {len(net.parameters())} parameters, its squared error on four examples")
+    comparison = compare(example.root, names=example.variables, torch=torch_is_installed())
+    report.files = _write(folder, "network", "MLP(3, [4, 4, 1])", example, comparison)
 
-    nodes = len(topological_order(example.root))
-    checks.figure("nodes", nodes, nodes == 394)
-    checks.difference("Tensor from Value", comparison.largest_difference(), _IN_FLOAT64)
-    for dtype, most in (("float64", _IN_FLOAT64), ("float32", _IN_FLOAT32)):
-        difference = torch_difference(net, dtype)
-        if difference is None:
-            print("  torch is not installed: not compared with it")
-            break
-        checks.difference(f"torch in {dtype} from Value", difference, most)
-    return written
+    on_tensors = network(tensor_leaf("float64")).root  # the same program, not a copy of the graph
+    for engine, root in (("Values", example.root), ("Tensors", on_tensors)):
+        report.exactly(f"nodes, {engine}", len(topological_order(root)), 394)
+    _differences(report, comparison)
+    if torch_is_installed():
+        report.at_most("Value from torch, float64", _from_torch(example, "float64"), _IN_FLOAT64)
+        report.at_most("Value from torch, float32", _from_torch(example, "float32"), _IN_FLOAT32)
+        in_float32 = network(tensor_leaf("float32"))
+        in_float32.root.backward()
+        report.at_most("Tensor from torch, both float32", _from_torch(in_float32, "float32"), _IN_FLOAT32)
+    return report
+
+
+def _differences(report: Report, comparison: Comparison) -> None:
+    """How far the engines are apart in the comparison, and Tensors from torch."""
+    report.at_most("Tensor from Value, float64", comparison.largest_difference(), _IN_FLOAT64)
+    from_torch = comparison.largest_difference_from_torch()
+    if from_torch is None:
+        report.notes.append("torch is not installed: not compared with it")
+    else:
+        report.at_most("Tensor from torch, float64", from_torch, _IN_FLOAT64)
+
+
+def _from_torch(example: Example, dtype: str) -> float:
+    """How far the network's gradients are at most from torch's."""
+    net = example.variables["net"]
+    return furthest(gradients(net), torch_gradients(net, dtype))
 
 
 def _write(folder: Path, name: str, title: str, example: Example, comparison: Comparison) -> list[tuple[Path, str]]:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import importlib
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from micrograd import Value
+from micrograd.backprop import Node
 from micrograd.nn import MLP
+from tensorgrad import Tensor
 from viz.inputs.expression import parse
 
 EXPRESSION = "relu(a*b + c)*a"
@@ -24,7 +30,7 @@ SEED = 1337
 class Example:
     """A graph and the names of what is in it. `variables` is a namespace, as the user's would be."""
 
-    root: Value
+    root: Node
     variables: dict[str, Any]
 
 
@@ -35,35 +41,47 @@ def expression() -> Example:
     return Example(program(*(operands[name] for name in program.parameters)), operands)
 
 
-def network() -> Example:
-    """MLP(3, [4, 4, 1]) and its summed squared error on four examples: 394 nodes. The same numbers every time."""
+def network(leaf: Callable[[float], Node] = Value) -> Example:
+    """MLP(3, [4, 4, 1]) and its summed squared error on four examples: 394 nodes. The same numbers every time.
+
+    leaf  makes a parameter of its number: a Value, or what `tensor_leaf` gives
+    """
     state = random.getstate()
     random.seed(SEED)
     net = MLP(*LAYERS)
     random.setstate(state)
+    for layer in net.layers:
+        for neuron in layer.neurons:
+            neuron.w, neuron.b = [leaf(w.data) for w in neuron.w], leaf(neuron.b.data)
     predictions = [net(x) for x in INPUTS]
     loss = sum((p - y) ** 2 for y, p in zip(TARGETS, predictions, strict=True))
     return Example(loss, {"net": net, "predictions": predictions, "loss": loss})
 
 
-def torch_difference(net: MLP, dtype: str) -> float | None:
-    """How far the network's gradients are at most from those that torch computes in float32 or float64.
+def tensor_leaf(dtype: str) -> Callable[[float], Tensor]:
+    """Makes a 0-d Tensor of a number, for `network`."""
+    return partial(Tensor, dtype=np.dtype(dtype), requires_grad=True)
 
-    The loss is written anew here with torch's matrices, so that it shares nothing with the graph. The network must
-    hold the gradients of one backward pass. None where torch is not installed.
+
+def gradients(net: MLP) -> list[float]:
+    """What the parameters hold after a backward pass."""
+    return [float(p.grad) for p in net.parameters()]
+
+
+def torch_gradients(net: MLP, dtype: str) -> list[float]:
+    """The gradients of the network's parameters as torch computes them in float32 or float64.
+
+    The loss is written anew here with torch's matrices, so that it shares nothing with our graphs.
     """
-    try:
-        torch = importlib.import_module("torch")
-    except ImportError:
-        return None
+    torch = importlib.import_module("torch")
 
     def tensor(numbers: Any, **options: Any) -> Any:
         return torch.tensor(numbers, dtype=getattr(torch, dtype), **options)
 
     layers = [
         (
-            tensor([[w.data for w in neuron.w] for neuron in layer.neurons], requires_grad=True),
-            tensor([neuron.b.data for neuron in layer.neurons], requires_grad=True),
+            tensor([[float(w.data) for w in neuron.w] for neuron in layer.neurons], requires_grad=True),
+            tensor([float(neuron.b.data) for neuron in layer.neurons], requires_grad=True),
         )
         for layer in net.layers
     ]
@@ -73,10 +91,14 @@ def torch_difference(net: MLP, dtype: str) -> float | None:
         if number < len(layers):
             rows = rows.relu()
     ((rows[:, 0] - tensor(TARGETS)) ** 2).sum().backward()
-    theirs = [
+    return [
         float(g)
         for weights, biases in layers
         for row, bias in zip(weights.grad, biases.grad, strict=True)
         for g in (*row, bias)
     ]
-    return max(abs(p.grad - g) for p, g in zip(net.parameters(), theirs, strict=True))
+
+
+def furthest(ours: list[float], theirs: list[float]) -> float:
+    """The largest distance between numbers in the same place."""
+    return max(abs(a - b) for a, b in zip(ours, theirs, strict=True))

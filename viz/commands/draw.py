@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from micrograd.backprop import topological_order
+from micrograd.backprop import Node, reached, topological_order
 from viz import plain
 from viz.commands.backward import clear_gradients, ensure_backward, gradient_for
-from viz.commands.options import add_target, target_of
-from viz.drawing import MOST_NODES, draw, suffix_of
+from viz.commands.options import add_max_nodes, add_target, check_for_picture, most_nodes, target_of
+from viz.drawing import draw, suffix_of
+from viz.errors import UserError
 from viz.graph import snapshot
+from viz.labels import DIRECTIONS
+from viz.limits import ON_COMMAND_LINE, check_picture
 from viz.text import count
 
 HELP = "draw the graph, with data, gradients and contributions"
@@ -36,38 +39,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--no-backward",
-        "--no-grad",
         dest="backward",
         action="store_false",
         help="draw the graph without gradients, as it is before a backward pass",
     )
-    parser.add_argument("--direction", choices=("LR", "RL", "TB", "BT"), default="LR", help="where it grows to")
-    parser.add_argument(
-        "--max-nodes", type=int, metavar="N", default=MOST_NODES, help=f"the limit (default: {MOST_NODES:,})"
-    )
+    parser.add_argument("--direction", choices=DIRECTIONS, help=f"where it grows to (default: {DIRECTIONS[0]})")
+    add_max_nodes(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Draw the picture and return 0."""
     output = args.output or (None if args.json else _DEFAULT_OUTPUT)
+    most = most_nodes(args, output)
     if output is not None:
         suffix_of(output)  # before the work is done
+    if args.direction is not None:
+        check_for_picture("--direction", output)
+    if args.gradient is not None and not args.backward:
+        raise UserError("--gradient starts a backward pass, and --no-backward runs none: leave one out")
     target = target_of(args)
     with target.running():
         root = target.root()
-        if args.backward:
-            ensure_backward(root, gradient_for(root, args.gradient, target.title))
-        else:
-            clear_gradients(root)
         nodes = len(topological_order(root))
         if output is not None:
-            draw(root, output, names=target.names, direction=args.direction, max_nodes=args.max_nodes)
+            check_picture(nodes, most, ON_COMMAND_LINE)
+        _prepare(root, args, target.title)
+        if output is not None:
+            draw(root, output, names=target.names, direction=args.direction or DIRECTIONS[0], max_nodes=most)
         data = plain.dumps(plain.graph(snapshot(root, target.names))) if args.json else None
     if data is not None:
         print(data)
     if output is not None:
-        print(
-            f"wrote {output}: {target.title}, {count(nodes, 'node')}",
-            file=sys.stderr if args.json else sys.stdout,
-        )
+        where = sys.stderr if args.json else sys.stdout
+        print(f"wrote {output}: {target.title}, {count(nodes, 'node')}", file=where)
     return 0
+
+
+def _prepare(root: Node, args: argparse.Namespace, title: str) -> None:
+    """Give the graph the gradients that it is to show; those that it has stay."""
+    if not args.backward:
+        clear_gradients(root)
+    elif not reached(root):
+        ensure_backward(root, gradient_for(root, args.gradient, title))
+    elif args.gradient is not None:
+        raise UserError(f"{title} has its gradients already, from a backward pass in the file: leave --gradient out")

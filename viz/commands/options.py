@@ -1,10 +1,14 @@
-"""The arguments that draw, step and compare have in common."""
+"""The arguments that commands have in common."""
 
 from __future__ import annotations
 
 import argparse
+import math
+from importlib.util import find_spec
 
 from viz.commands.target import Target, read
+from viz.errors import UserError
+from viz.limits import MOST_IN_PICTURE
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +29,61 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         metavar="SEED",
         help="the gradient to start with, for a result that is not one number: ones, or a literal of its shape",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
+    add_json(parser)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """--json, which leaves stdout to the JSON."""
+    parser.add_argument(
+        "--json", action="store_true", help="print the result as JSON on stdout; what was written is told on stderr"
+    )
+
+
+def add_max_nodes(parser: argparse.ArgumentParser) -> None:
+    """--max-nodes, for `most_nodes`."""
+    parser.add_argument(
+        "--max-nodes", type=_count, metavar="N", help=f"the picture's limit (default: {MOST_IN_PICTURE:,})"
+    )
+
+
+def most_nodes(args: argparse.Namespace, output: str | None) -> int:
+    """The limit of the picture that goes to `output`. Raises UserError for a limit without a picture."""
+    if args.max_nodes is None:
+        return MOST_IN_PICTURE
+    check_for_picture("--max-nodes", output)
+    return args.max_nodes
+
+
+def check_for_picture(option: str, output: str | None) -> None:
+    """Raise UserError for an option of the picture's where none is drawn."""
+    if output is None:
+        raise UserError(f"{option} is for the picture, and none is drawn: add -o FILE")
+
+
+def tolerance(text: str) -> float:
+    """The number of --rtol or --atol."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is no tolerance: write a number from 0 up, e.g. 1e-9")
+    return number
+
+
+def torch_is_installed() -> bool:
+    """Whether torch's gradients can be had."""
+    return find_spec("torch") is not None
+
+
+def _count(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is no number of nodes: write a whole number from 1 up")
+    return number
 
 
 def target_of(args: argparse.Namespace) -> Target:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from micrograd.backprop import add, overwrite
+from micrograd.backprop import add, overwrite, topological_order
 from viz import plain
 from viz.commands.backward import gradient_for
 from viz.commands.options import add_target, target_of
 from viz.commands.steps_text import steps_text
 from viz.errors import UserError
-from viz.page import step
+from viz.limits import ON_COMMAND_LINE, check_page
+from viz.page import check_suffix, step
 from viz.trace import trace
 
 HELP = "step through the backward pass, on a page or as text"
@@ -53,9 +54,13 @@ def run(args: argparse.Namespace) -> int:
     if args.mode and not printed:
         raise UserError("--mode is for --text and --json: the page has a switch for += and =")
     output = args.output or (None if printed else _DEFAULT_OUTPUT)
+    if output is not None:
+        check_suffix(output)  # before the work is done
     target = target_of(args)
     with target.running():
         root = target.root()
+        if output is not None:
+            check_page(len(topological_order(root)), ON_COMMAND_LINE)
         gradient = gradient_for(root, args.gradient, target.title)
         if output is not None:
             step(root, output, gradient=gradient, names=target.names, title=target.title)

@@ -113,7 +113,12 @@ def _in_file(source: Source, name: str, values: Mapping[str, literals.Literal], 
     if isinstance(found, Node):
         if values:
             raise UserError(f"{title} is a variable, and only functions take values: leave {next(iter(values))}= out")
+        if engine is not None:
+            raise UserError(f"{title} is a variable, and its nodes are made already: leave --engine and --tensor out")
         return Target(title=title, variable=found, source=source)
+
+    if engine is not None and not values:
+        raise UserError(f"{title}() is given no values to make nodes of: leave --engine and --tensor out")
 
     def program(*operands: Any) -> Any:
         return source.call(name, found, dict(zip(values, operands, strict=True)))

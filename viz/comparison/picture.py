@@ -13,9 +13,10 @@ from micrograd.backprop import Node, chain_rule, deliver, topological_order
 from viz.comparison.lifted import Pair
 from viz.comparison.records import NodeComparison
 from viz.dot import GREY, INK, VERMILION, add_edges, add_graph, add_node, new_digraph
-from viz.drawing import Drawing, check_size
+from viz.drawing import Drawing
 from viz.graph import Graph, NodeRecord, describe
 from viz.labels import escape, node_label
+from viz.limits import check_picture
 from viz.passes import empty_gradients
 from viz.text import clip, short
 
@@ -31,7 +32,7 @@ def draw_pair(pair: Pair, nodes: Sequence[NodeComparison], elements: Mapping[str
     Raises TooLargeError over `max_nodes` nodes.
     """
     order = topological_order(pair.scalar_root)
-    check_size(len(pair.tensors) + len(order), max_nodes)
+    check_picture(len(pair.tensors) + len(order), max_nodes)
     tensor_names = {node.name: t for node, t in zip(nodes, pair.tensors, strict=True)}
     tensors = _after_a_pass(pair.tensors, pair.seed, tensor_names)
     owners = owned_by(pair, order)

@@ -16,7 +16,8 @@ from viz.comparison.lifted import Pair
 from viz.comparison.picture import draw_pair
 from viz.comparison.records import NodeComparison, Row
 from viz.comparison.table import table
-from viz.drawing import MOST_NODES, Drawing
+from viz.drawing import Drawing
+from viz.limits import MOST_IN_PICTURE
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ class Comparison:
         """The last lines of the table: whether all agree, and if not, where to look."""
         return verdict.summary(self.nodes)
 
-    def draw(self, path: str | os.PathLike[str] | None = None, *, max_nodes: int = MOST_NODES) -> Drawing:
+    def draw(self, path: str | os.PathLike[str] | None = None, *, max_nodes: int = MOST_IN_PICTURE) -> Drawing:
         """Both graphs in one picture, the scalar nodes of each tensor node in a box; written to `path` if given.
 
         Raises TooLargeError where the two have more than `max_nodes` nodes, UserError as `Drawing.save` does.

@@ -51,10 +51,9 @@ class Source:
         raise UserError(f"{self.path} has no variable or function {name!r}; {hint}")
 
     def call(self, name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """function(**arguments), run as the file was. Raises UserError where it does not take them, or raises."""
+        """function(**arguments), to be called within `running`. Raises UserError where it does not take them."""
         positional, by_name = self._bind(name, function, arguments)
-        with running(self.path):
-            return function(*positional, **by_name)
+        return function(*positional, **by_name)
 
     def _bind(
         self, name: str, function: Callable[..., Any], arguments: Mapping[str, Any]

@@ -1,0 +1,50 @@
+"""How many nodes a picture and the page take, and what to do with a larger graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.errors import TooLargeError
+
+MOST_IN_PICTURE = 1_000
+"""Above it boxes are too small to read on a sheet, and a dense graph takes a dot program a minute."""
+
+MOST_ON_PAGE = 2_000
+"""Above it a browser takes longer over a step than one wants to wait."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """What the ways out are called where the user is: the page, the steps as text, and the picture's limit."""
+
+    page: str
+    steps: str
+    limit: str
+
+
+IN_PYTHON = Spelling(page="viz.step", steps="viz.trace", limit="max_nodes=")
+ON_COMMAND_LINE = Spelling(page="plusequals step", steps="plusequals step --text", limit="--max-nodes")
+
+
+def check_picture(nodes: int, most: int = MOST_IN_PICTURE, spelling: Spelling = IN_PYTHON) -> None:
+    """Raise TooLargeError if a picture would have more than `most` nodes; it names the page only where that takes
+    as many."""
+    if nodes > most:
+        instead = (
+            f"step through it on a page ({spelling.page})"
+            if nodes <= MOST_ON_PAGE
+            else f"read its steps as text ({spelling.steps})"
+        )
+        raise TooLargeError(
+            f"the graph has {nodes:,} nodes, and a picture takes at most {most:,}: {instead}, draw a smaller part, "
+            f"or raise the limit ({spelling.limit})"
+        )
+
+
+def check_page(nodes: int, spelling: Spelling = IN_PYTHON) -> None:
+    """Raise TooLargeError if the page would have more than MOST_ON_PAGE nodes."""
+    if nodes > MOST_ON_PAGE:
+        raise TooLargeError(
+            f"the graph has {nodes:,} nodes, and the page takes at most {MOST_ON_PAGE:,}: step through a smaller part, "
+            f"e.g. the loss of one example, or read its steps as text ({spelling.steps})"
+        )
