@@ -33,7 +33,7 @@ def test_a_namespace_and_labels_name_nodes(make):
     root, names = seven_nodes(make)
     names["a"].label = "weight"
     graph = snapshot(root, names)
-    assert [node.name for node in graph.nodes] == ["weight", "b", "a", "c", "d", "e", "L"]
+    assert [node.name for node in graph.nodes] == ["weight", "b", "d", "c", "e", "f", "L"]
 
 
 @ENGINES
@@ -171,3 +171,20 @@ def test_a_name_that_reads_like_a_number_is_the_users_all_the_same():
     x = Value(2.0)
     nodes = snapshot(x * nan + 5, {"nan": nan, "x": x}).nodes
     assert [(n.name, n.named) for n in nodes if n.is_leaf] == [("x", True), ("nan", True), ("5", False)]
+
+
+def test_letters_of_other_variables_stay_free():
+    x = Value(2.0)
+    graph = snapshot((x * 3 + x).tanh(), {"x": x, "a": "unrelated", "c": 5, "L": [1]})
+    assert [n.title for n in graph.nodes if not n.is_leaf] == ["b = x*3", "d = b + x", "e = tanh(d)"]
+
+
+def test_an_array_operand_has_the_name_of_its_variable():
+    X = np.ones((2, 3))
+    w = Tensor(np.ones(3), requires_grad=True)
+    assert [n.title for n in snapshot((X @ w).sum()).nodes] == ["X", "w", "a = X @ w", "L = sum(a)"]
+
+
+def test_a_graph_is_short_at_the_prompt():
+    x = Value(2.0)
+    assert repr(snapshot(x * x)) == "<Graph of 2 nodes, root L = x*x>"

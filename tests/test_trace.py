@@ -181,6 +181,11 @@ def test_a_scalar_operation_made_with_its_slopes_has_them_in_its_steps():
     assert (step.local, step.local_text, step.rule) == (6.0, "dout/dx", "dout/dx * out.grad")
 
 
+def test_a_trace_is_short_at_the_prompt():
+    x = Value(2.0)
+    assert repr(trace(x * x, overwrite)) == "<Trace of 3 steps with =, from L = x*x>"
+
+
 # -- golden files ------------------------------------------------------------------------------------------------------
 
 

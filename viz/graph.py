@@ -10,7 +10,7 @@ import numpy as np
 
 from micrograd.backprop import Node, reached, topological_order
 from viz.arrays import Quantity
-from viz.names import caller_namespace, find_names, name_all
+from viz.names import caller_namespace, name_all, names_for
 from viz.words import formula
 
 
@@ -79,7 +79,7 @@ class Edge:
     contribution: Quantity | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """Every node that a root depends on, parents before children; the root is last."""
 
@@ -105,6 +105,9 @@ class Graph:
     def __len__(self) -> int:
         return len(self.nodes)
 
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self)} nodes, root {self.root.title}>"
+
 
 def snapshot(root: Node, names: Mapping[str, Any] | None = None, *, contributions: bool = True) -> Graph:
     """The graph below `root` as it stands now, gradients included if a backward pass has been run.
@@ -121,8 +124,8 @@ def snapshot(root: Node, names: Mapping[str, Any] | None = None, *, contribution
 
 def describe(order: list[Node], names: Mapping[str, Any], *, contributions: bool) -> Graph:
     """Records for nodes in topological order."""
-    given = find_names(names)
-    called = name_all(order, given)
+    given = names_for(order, names)
+    called = name_all(order, given, names)
     index = {node: i for i, node in enumerate(order)}
     records = []
     for i, node in enumerate(order):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from string import ascii_lowercase
 from typing import Any
+
+import numpy as np
 
 from micrograd.backprop import Node
 
@@ -37,7 +39,7 @@ def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
     names: dict[Node, str] = {}
     seen: set[int] = set()
     for variable, value in list(namespace.items()):
-        if variable.startswith("_") or variable in _HISTORIES:
+        if variable.startswith("_") or variable in _HISTORIES or not variable.isidentifier():
             continue
         queue = deque([(variable, value, 0)])
         while queue and len(seen) < _MOST_LOOKED_AT:
@@ -61,18 +63,29 @@ def _inside(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
     return iter(())
 
 
-def name_all(order: list[Node], given: Mapping[Node, str]) -> list[str]:
-    """A name for every node: its label, else the given one, else of a constant its number, else a free letter.
+def names_for(order: Sequence[Node], namespace: Mapping[str, Any]) -> dict[Node, str]:
+    """The names that a namespace has for nodes; an array that was an operand as it is has its variable's name."""
+    names = find_names(namespace)
+    arrays = {id(value): name for name, value in namespace.items() if isinstance(value, np.ndarray)}
+    for node in order:
+        if not node._prev and id(node.data) in arrays:
+            names.setdefault(node, arrays[id(node.data)])
+    return names
+
+
+def name_all(order: Sequence[Node], given: Mapping[Node, str], taken: Iterable[str] = ()) -> list[str]:
+    """A name for every node: its label, else the given one, else of a constant its number, else a free letter, one
+    that no variable in `taken` has.
 
     In a graph with more than a few nameless nodes these are called by their place in the order: n12.
     """
     names = [node.label or given.get(node, "") or _as_number(node) for node in order]
     nameless = [i for i, name in enumerate(names) if not name]
     if len(nameless) <= _MOST_LETTERS:
-        taken = set(names)
-        free = (letter for letter in _letters() if letter not in taken)
+        used = {*names, *taken}
+        free = (letter for letter in _letters() if letter not in used)
         for i in nameless:
-            names[i] = "L" if order[i] is order[-1] and "L" not in names else next(free)
+            names[i] = "L" if order[i] is order[-1] and "L" not in used else next(free)
     else:
         for i in nameless:
             names[i] = f"n{i}"

@@ -48,7 +48,7 @@ class Step:
     rule: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """A whole backward pass: the graph as it was before it, and every step. `operator` is "+=", "=", or a name."""
 
@@ -63,6 +63,9 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self)} steps with {self.operator}, from {self.graph.root.title}>"
 
 
 def trace(
