@@ -76,6 +76,7 @@ PROGRAMS = {
     "seven tensors": lambda: seven(tensor),
     "arrays": arrays,
     "shared": shared,
+    "beside": beside,
     "x*x": lambda: square(Value),
     "x*x on tensors": lambda: square(tensor),
 }
@@ -453,10 +454,10 @@ def text_fits(chip: Any) -> bool:
     return chip.locator("text").bounding_box()["width"] <= chip.locator("rect").bounding_box()["width"]
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE])
-@pytest.mark.parametrize("program", [lambda: seven(Value), lambda: square(Value), shared, beside])
-def test_chips_cover_no_number(opened, program, viewport):
-    with opened(step(program(), names={}), address("overwrite", 99), viewport=viewport) as tab:
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("name", ["seven values", "x*x", "shared", "beside"])
+def test_chips_cover_no_number(opened, name, viewport):
+    with opened(step(PROGRAMS[name](), names={}), address("overwrite", 99), viewport=viewport) as tab:
         tab.locator("#fit").click()
         chips = [chip.bounding_box() for chip in tab.locator(".chip.shown rect").all()]
         texts = [text.bounding_box() for text in tab.locator(".node .number, .node.wrong .truth").all()]
@@ -471,7 +472,7 @@ def overlap(a: dict[str, float], b: dict[str, float]) -> float:
     return max(across, 0) * max(down, 0) / (a["width"] * a["height"])
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE, {"width": 320, "height": 640}])
+@pytest.mark.parametrize("viewport", [WIDE, PHONE, {"width": 320, "height": 640}], ids=["wide", "phone", "narrow"])
 def test_the_zoom_buttons_cover_nothing_of_the_graph(opened, viewport):
     with opened(step(seven(Value), names={}), viewport=viewport) as tab:
         stage = tab.locator("#stage").bounding_box()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz.comparison.records import NodeComparison, Row, distance
-from viz.text import clip, number, short
+from viz.text import clip, count, number, short
 
 
 def worst(nodes: Sequence[NodeComparison]) -> Row | None:
@@ -56,14 +56,14 @@ def difference_from_torch(nodes: Sequence[NodeComparison]) -> float | None:
 
 def summary(nodes: Sequence[NodeComparison]) -> str:
     """Whether all agree; if not, how many differ, which is the first, and where to look."""
-    what = f"{_count(sum(node.size for node in nodes), 'element')} of {_count(len(nodes), 'tensor node')}"
+    what = f"{count(sum(node.size for node in nodes), 'element')} of {count(len(nodes), 'tensor node')}"
     first = first_mismatch(nodes)
     if first is None:
         lines = [f"{what}: scalar and tensor engine agree{_worst_in_words(nodes)}."]
     else:
         mismatches = sum(node.mismatches for node in nodes)
         lines = [
-            f"{what}: {_count(mismatches, 'element')} DIFFER{_worst_in_words(nodes)}.",
+            f"{what}: {count(mismatches, 'element')} DIFFER{_worst_in_words(nodes)}.",
             f"First in the order of computation: {_both_in_words(first)}.",
             f"Look at {', '.join(clip(node.title, 80) for node in suspects(nodes))}.",
         ]
@@ -89,7 +89,3 @@ def _both_in_words(row: Row) -> str:
         else ("gradient", row.scalar_grad, row.tensor_grad)
     )
     return f"{row.name}: {what} {number(scalar, 8)} by scalars, {number(tensor, 8)} by tensors"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
