@@ -390,6 +390,13 @@ def test_what_a_file_prints_does_not_disturb_json(folder):
     assert done.stderr == "training\n"
 
 
+def test_what_a_files_function_prints_does_not_disturb_json(folder):
+    (folder / "net.py").write_text("def f(x):\n    print('forward')\n    return x * x\n")
+    done = process("draw", "net.py:f", "x=1", "--json")
+    assert json.loads(done.stdout)["root"] == "n1"
+    assert done.stderr == "forward\n"
+
+
 def test_a_closed_pipe_is_quiet():
     with subprocess.Popen(
         [sys.executable, "-m", "viz", "step", *SEVEN, "--text"],

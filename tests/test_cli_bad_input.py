@@ -149,7 +149,7 @@ def test_the_suffix_is_refused_before_the_users_file_is_run(folder, arguments):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["-o", "both.dot", "--max-nodes", "13"], "14 nodes, and a picture takes at most 13"),
+        (["-o", "both.dot", "--max-nodes", "13"], "both graphs together have 14 nodes, and a picture takes at most 13"),
         (["-o", "net.py/both.dot"], "cannot write net.py/both.dot"),
     ],
 )

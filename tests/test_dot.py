@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import missing
+from graphs import seven_nodes
 
 from micrograd import Value
 from tensorgrad import Tensor
@@ -16,7 +17,7 @@ from viz import snapshot
 from viz.dot import YELLOW, add_graph, edge_attributes, new_digraph, node_attributes, to_dot
 from viz.errors import UserError
 from viz.graph import Graph, NodeRecord
-from viz.labels import CONSTANT, NO_GRAD, contribution_label, escape, node_label, sign, tooltip
+from viz.labels import CONSTANT, DIRECTIONS, NO_GRAD, contribution_label, escape, node_label, sign, tooltip
 from viz.render import _graphviz_pure, run_dot
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -40,14 +41,6 @@ HOSTILE = [
     "数 🙂",
     "%s {0} $x",
 ]
-
-
-def seven() -> tuple[Value, dict[str, Value]]:
-    a, b, c = Value(2.0), Value(-3.0), Value(10.0)
-    d = a * b
-    e = d + c
-    f = e.relu()
-    return f * a, {"a": a, "b": b, "c": c, "d": d, "e": e, "f": f}
 
 
 def square() -> tuple[Value, dict[str, Value]]:
@@ -89,13 +82,13 @@ def texts(element: ElementTree.Element) -> list[str]:
 # Golden files
 
 
-@pytest.mark.parametrize("make", [seven, square, small_net])
+@pytest.mark.parametrize(("make", "name"), [(seven_nodes, "seven"), (square, "square"), (small_net, "small_net")])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_golden(make, after, golden):
+def test_golden(make, name, after, golden):
     root, names = make()
     if after:
         root.backward()
-    golden(f"{make.__name__}-{'after' if after else 'before'}.dot", to_dot(snapshot(root, names)))
+    golden(f"{name}-{'after' if after else 'before'}.dot", to_dot(snapshot(root, names)))
 
 
 def test_golden_from_top_to_bottom(golden):
@@ -105,7 +98,7 @@ def test_golden_from_top_to_bottom(golden):
 
 
 def test_the_same_program_gives_the_same_text():
-    first, second = (to_dot(snapshot(*seven())) for _ in range(2))
+    first, second = (to_dot(snapshot(*seven_nodes())) for _ in range(2))
     assert first == second
 
 
@@ -113,7 +106,7 @@ def test_the_same_program_gives_the_same_text():
 
 
 def test_seven_nodes_with_their_contributions(engine):
-    root, names = seven()
+    root, names = seven_nodes()
     root.backward()
     svg = drawn(to_dot(snapshot(root, names)))
     nodes, edges = groups(svg, "node"), groups(svg, "edge")
@@ -134,7 +127,7 @@ def test_a_square_draws_two_edges_each_with_its_contribution(engine):
     assert [texts(edge) for edge in between] == [["← +3"], ["← +3"]]
 
 
-@pytest.mark.parametrize("direction", ["LR", "RL", "TB", "BT"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_hostile_text_is_shown_as_it_is(engine, direction):
     values = [Value(1.0, label=name) for name in HOSTILE]
     root = sum(values[1:], values[0])

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import missing
+from graphs import seven_nodes
 
 from micrograd import Value
 from micrograd.nn import MLP
@@ -43,10 +44,11 @@ def any_dot() -> None:
 
 
 def example() -> Value:
-    a, b = Value(2.0, label="a"), Value(-3.0, label="b")
-    loss = (a * b + 10).relu() * a
-    loss.backward()
-    return loss
+    root, leaves = seven_nodes()
+    for name, leaf in leaves.items():
+        leaf.label = name
+    root.backward()
+    return root
 
 
 # Which program

@@ -19,4 +19,4 @@ class NoDotError(UserError):
 
 
 class TooLargeError(UserError):
-    """A graph with more nodes than a picture of them could show."""
+    """A graph with more nodes than a picture, the page or a comparison takes."""

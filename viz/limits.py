@@ -26,9 +26,14 @@ IN_PYTHON = Spelling(page="viz.step", steps="viz.trace", limit="max_nodes=")
 ON_COMMAND_LINE = Spelling(page="plusequals step", steps="plusequals step --text", limit="--max-nodes")
 
 
-def check_picture(nodes: int, most: int = MOST_IN_PICTURE, spelling: Spelling = IN_PYTHON) -> None:
+def check_picture(
+    nodes: int, most: int = MOST_IN_PICTURE, spelling: Spelling = IN_PYTHON, *, subject: str = "the graph has"
+) -> None:
     """Raise TooLargeError if a picture would have more than `most` nodes; it names the page only where that takes
-    as many."""
+    as many.
+
+    subject  what the message starts with
+    """
     if nodes > most:
         instead = (
             f"step through it on a page ({spelling.page})"
@@ -36,7 +41,7 @@ def check_picture(nodes: int, most: int = MOST_IN_PICTURE, spelling: Spelling = 
             else f"read its steps as text ({spelling.steps})"
         )
         raise TooLargeError(
-            f"the graph has {nodes:,} nodes, and a picture takes at most {most:,}: {instead}, draw a smaller part, "
+            f"{subject} {nodes:,} nodes, and a picture takes at most {most:,}: {instead}, draw a smaller part, "
             f"or raise the limit ({spelling.limit})"
         )
 

@@ -53,7 +53,7 @@ def _graphviz_pure() -> Path | None:
 
 
 def run_dot(source: str, format: str) -> bytes:
-    """The picture of DOT text `source` as "png", "svg" or "pdf"; as "plain", where everything stands in it.
+    """The picture of DOT text `source` as "png", "svg" or "pdf", or as "plain" the coordinates of all that is in it.
 
     Raises NoDotError where there is no dot program, UserError where it cannot make the picture.
     """

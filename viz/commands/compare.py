@@ -81,7 +81,8 @@ def _check_options(args: argparse.Namespace) -> None:
 
 def _draw(comparison: Comparison, target: Target, args: argparse.Namespace) -> None:
     most = most_nodes(args, args.output)
-    check_picture(len(comparison.nodes) + len(topological_order(comparison.scalar_root)), most, ON_COMMAND_LINE)
+    nodes = len(comparison.nodes) + len(topological_order(comparison.scalar_root))
+    check_picture(nodes, most, ON_COMMAND_LINE, subject="both graphs together have")
     with target.running():
         comparison.draw(args.output, max_nodes=most)
 

@@ -32,7 +32,7 @@ def draw_pair(pair: Pair, nodes: Sequence[NodeComparison], elements: Mapping[str
     Raises TooLargeError over `max_nodes` nodes.
     """
     order = topological_order(pair.scalar_root)
-    check_picture(len(pair.tensors) + len(order), max_nodes)
+    check_picture(len(pair.tensors) + len(order), max_nodes, subject="both graphs together have")
     tensor_names = {node.name: t for node, t in zip(nodes, pair.tensors, strict=True)}
     tensors = _after_a_pass(pair.tensors, pair.seed, tensor_names)
     owners = owned_by(pair, order)
