@@ -289,6 +289,14 @@ def test_demo_with_torch_compares_both_dtypes_on_both_engines(torch):
         assert line in out
 
 
+def test_demo_without_torch_says_so(monkeypatch):
+    monkeypatch.setattr(demo_command, "torch_is_installed", lambda: False)
+    status, out, _ = run("demo", "out")
+    assert status == 0
+    assert out.count("torch is not installed: not compared with it") == 2
+    assert "from torch" not in out
+
+
 def test_demo_json_has_the_figures_and_the_files(folder):
     status, out, err = run("demo", "out", "--json")
     report = json.loads(out, parse_constant=pytest.fail)

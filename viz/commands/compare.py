@@ -41,7 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `plusequals compare`."""
     add_target(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="draw both graphs side by side: .png, .svg, .pdf or .dot (default: none)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="draw both graphs side by side, too: .png, .svg, .pdf or .dot; that it was written is told on stderr, as "
+        "the table is on stdout",
     )
     parser.add_argument("--all", action="store_true", help="a row for every element of every node, not of leaves only")
     parser.add_argument(

@@ -20,7 +20,7 @@ from viz.commands.demo_graphs import (
     torch_gradients,
 )
 from viz.commands.demo_report import Report, as_json, as_text
-from viz.commands.options import add_json, torch_is_installed
+from viz.commands.options import torch_is_installed
 from viz.comparison.result import Comparison
 from viz.comparison.run import compare
 from viz.drawing import draw
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="FOLDER", nargs="?", default=_DEFAULT_FOLDER, help=f"default: {_DEFAULT_FOLDER}"
     )
-    add_json(parser)
+    parser.add_argument("--json", action="store_true", help="print the figures and the files' names as JSON on stdout")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -29,11 +29,6 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         metavar="SEED",
         help="the gradient to start with, for a result that is not one number: ones, or a literal of its shape",
     )
-    add_json(parser)
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """--json, which leaves stdout to the JSON."""
     parser.add_argument(
         "--json", action="store_true", help="print the result as JSON on stdout; what was written is told on stderr"
     )
