@@ -17,6 +17,7 @@ one; whoever iterates over it performs the `+=`. So stepping through a pass is `
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
@@ -55,6 +56,7 @@ def topological_order(root: Node) -> list[Node]:
     return order
 
 
+_turn = threading.RLock()
 _open_passes: dict[int, list[Node]] = {}  # by id; adding and deleting a key is safe between threads
 
 
@@ -99,19 +101,21 @@ def _refuse_overlap(order: list[Node]) -> None:
 def deliver(contributions: Iterable[Contribution], combine: Callable[[Any, Any], Any] = add) -> None:
     """Combine each contribution into the gradient of the parent it is for. The one += of the code base.
 
+    Passes in different threads take turns: two that add to one leaf at the same moment would lose a contribution.
     A pass that fails or is interrupted on the way is closed: it must not stay open as long as its traceback lives.
     """
-    try:
-        for _, parent, sent in contributions:
-            parent.grad = combine(parent.grad, sent)
-    finally:
-        if isinstance(contributions, Generator):
-            contributions.close()
+    with _turn:
+        try:
+            for _, parent, sent in contributions:
+                parent.grad = combine(parent.grad, sent)
+        finally:
+            if isinstance(contributions, Generator):
+                contributions.close()
 
 
 def reached(node: Node) -> bool:
     """Whether any contribution has arrived in `node.grad` (which may well be zero) since it was last empty."""
-    return node.grad is not node._zero
+    return node.grad is not node._zero and node.grad is not None
 
 
 class Node:
@@ -169,7 +173,8 @@ class Node:
         """Adds this node's contributions to its parents' gradients, as in the original micrograd.
 
         Reading it gives the node's rule, ready to call. Assigning a function of no arguments that adds to the
-        parents' `.grad` makes that the node's rule.
+        parents' `.grad` makes that the node's rule. It may write to the nodes in `_prev` and to no others: only
+        those are measured, and looking at a graph runs the rule again.
         """
         if self._closure is not None:
             return self._closure

@@ -257,5 +257,5 @@ def _power_slope(a: float, n: float) -> float:
 
 
 def _exponent_slope(a: float, b: float, out: float) -> float:
-    """d(a**b)/db = a**b log(a); 0 at a = 0 with b >= 0 (torch's convention), nan for negative a."""
-    return 0.0 if a == 0.0 and b >= 0.0 else out * log(a)
+    """d(a**b)/db = a**b log(a); at a = 0 with b >= 0 nothing passes (torch's convention), nan for negative a."""
+    return _BLOCKED if a == 0.0 and b >= 0.0 else out * log(a)

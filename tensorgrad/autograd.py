@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import topological_order
-from tensorgrad.grad_mode import no_grad
+from tensorgrad.grad_mode import enable_grad, no_grad
 from tensorgrad.node import quiet
 from tensorgrad.tensor import Tensor
 
@@ -81,7 +81,8 @@ def input_gradients(func: Callable[..., Tensor], inputs: Sequence[Any]) -> list[
 
     All gradients that the graph held before are put back, those of tensors that `func` closes over too.
     """
-    out = _checked_result(func(*inputs))
+    with enable_grad():
+        out = _checked_result(func(*inputs))
     tensors = {node: node.grad for node in (*topological_order(out), *inputs) if isinstance(node, Tensor)}
     try:
         for node in tensors:

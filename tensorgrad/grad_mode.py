@@ -25,6 +25,9 @@ def is_grad_enabled() -> bool:
     return _mode.enabled
 
 
+_RUNS_LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+
+
 class _Switch(ContextDecorator):
     """Holds the switch at `mode` inside a `with` or a decorated function, and puts it back however that ends."""
 
@@ -38,7 +41,7 @@ class _Switch(ContextDecorator):
     def __call__(self, function: Callable[..., Any]) -> Any:
         if not callable(function):
             raise TypeError(f"{type(self).__name__} decorates a function, got a {type(function).__name__}")
-        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        if any(runs_later(function) for runs_later in _RUNS_LATER):
             raise TypeError(
                 f"{type(self).__name__} cannot decorate {function.__name__}, which runs after its call has returned: "
                 "put `with` inside it, around what stands between two yields"

@@ -74,7 +74,7 @@ class ArrayNode(Node):
             value = as_array(value, data.dtype)
         if value.shape != data.shape:
             raise ShapeError(f"a gradient of shape {value.shape} for {describe(self)}: the shapes must be equal")
-        self._grad = value if value.dtype == data.dtype else value.astype(data.dtype)
+        self._grad = value if value.dtype == data.dtype else as_array(value, data.dtype)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -214,6 +214,7 @@ def operand(x: Any, op: str, beside: ArrayNode | None = None) -> Tensor:
     return new(data)
 
 
+@quiet
 def as_array(x: Any, dtype: np.dtype | None = None, copy: bool = False) -> np.ndarray:
     """`x` (array, Tensor, number, or nested list of these) as an array; lists and Python numbers become float32.
 

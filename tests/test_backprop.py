@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import math
+import sys
+import threading
 import weakref
 
 import pytest
@@ -366,3 +368,33 @@ def test_a_pass_that_failed_is_closed_even_while_its_traceback_lives(engine):
     out.backward()
     assert number(x.grad) == 6.0
     assert kept.tb is not also_kept.tb
+
+
+@on_both_engines
+def test_threads_that_add_to_one_leaf_lose_nothing(engine):
+    x = engine.leaf(1.0)
+    passes, before = 300, sys.getswitchinterval()
+
+    def work():
+        for _ in range(passes):
+            (x * 1.0).backward()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    try:
+        sys.setswitchinterval(1e-6)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert number(x.grad) == 4 * passes
+
+
+def test_a_gradient_of_none_counts_as_not_reached():
+    """Tensors have it so, and users of torch set it on Values too."""
+    x = Value(2.0)
+    x.grad = None
+    assert not reached(x)
+    (x * 3).backward()
+    assert x.grad == 3.0

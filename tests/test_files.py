@@ -44,3 +44,27 @@ def test_a_folder_and_a_folder_below_a_file_are_refused(tmp_path):
 def test_a_name_that_the_system_cannot_take_is_the_users_to_mend(tmp_path):
     with pytest.raises(UserError, match="cannot write"):
         files.write(tmp_path / ("x" * 300), "x")
+
+
+def test_a_link_stays_a_link_and_a_file_keeps_its_permissions(tmp_path):
+    target = files.write(tmp_path / "target.txt", "old")
+    target.chmod(0o600)
+    link = tmp_path / "link.txt"
+    link.symlink_to(target)
+    files.write(link, "new")
+    assert link.is_symlink()
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("new", 0o600)
+
+
+def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(tmp_path / "a.txt", "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_longest_legal_name(tmp_path):
+    assert files.write(tmp_path / ("x" * 250), "y").read_text() == "y"

@@ -115,7 +115,10 @@ def test_what_runs_after_its_call_cannot_be_decorated():
     async def later():
         pass
 
-    for function in (numbers, later):
+    async def many():
+        yield 1
+
+    for function in (numbers, later, many):
         with pytest.raises(TypeError, match="put `with` inside"):
             no_grad(function)
     with pytest.raises(TypeError, match="decorates a function, got a int"):

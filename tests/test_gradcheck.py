@@ -180,3 +180,8 @@ def test_the_example_measures_about_1e_3_in_float32(as_json: bool, monkeypatch, 
         assert worst["float64"] < 1e-7
     else:
         assert re.search(r"^float32 +1e-02 +\S+ +\S+  best$", printed, re.MULTILINE)
+
+
+def test_it_works_inside_no_grad():
+    with no_grad():
+        assert gradcheck(lambda x: x * x, Tensor(np.array([3.0]), requires_grad=True))

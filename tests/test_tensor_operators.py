@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import re
 
 import numpy as np
@@ -167,3 +168,53 @@ def test_integers_are_updated_by_integers():
     assert (n.tolist(), n.dtype) == ([10, 14], np.int64)
     with pytest.raises(DtypeError):
         n /= 2
+
+
+# -- positions that read an element twice ------------------------------------------------------------------------------
+
+
+class Positions:
+    """What NumPy takes as positions through `__array__`."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([0, 0], dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        [0, 0],
+        ((0, 0),),
+        ([0, 0],),
+        (np.array([0, 0]),),
+        (Tensor(np.array([0, 0])),),
+        (range(1), (0, 0)),
+        array.array("q", [0, 0]),
+        memoryview(array.array("q", [0, 0])),
+        Positions(),
+    ],
+    ids=lambda where: type(where[0] if isinstance(where, tuple) else where).__name__,
+)
+def test_an_element_that_is_read_twice_receives_both(where):
+    """`=` for `+=` in one form of the index would lose one without a sound."""
+    x = Tensor(np.ones((2, 2)), requires_grad=True)
+    read = x[where]
+    read.sum().backward()
+    assert x.grad.sum() == read.numel()
+
+
+def test_a_base_to_the_power_of_zero_blocks_an_infinite_gradient():
+    x, y = Tensor(2.0, requires_grad=True), Tensor(0.0, requires_grad=True)
+    (1 / (x**y - 1)).backward()
+    assert x.grad == 0.0
+
+
+def test_numbers_beyond_the_range_of_a_dtype_become_infinite_without_a_warning():
+    x = Tensor([1.0], requires_grad=True)
+    out = x * 1e300
+    assert np.isinf(out.data).all()
+    assert np.isinf(Tensor(1e300).data)
+    assert np.isinf((Tensor(np.float16(1.0)) + 1e6).data)
+    out.backward([1e300])
+    x.grad = np.array([1e300])
+    assert np.isinf(x.grad).all()

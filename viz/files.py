@@ -14,7 +14,7 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
 
     Raises UserError where the folder cannot be made or written to, or `path` is a folder.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))  # a link stays one, and what it points to is replaced
     data = content.encode() if isinstance(content, str) else content
     temporary = None
     try:
@@ -23,15 +23,18 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
         if path.parent.exists() and not path.parent.is_dir():
             raise UserError(f"cannot write {path}: {path.parent} is a file, not a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".plusequals-", suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, 0o666 & ~_umask())
+        os.chmod(temporary, mode)
         os.replace(temporary, path)
-    except OSError as error:
+    except BaseException as error:  # an interruption, too, leaves no temporary file
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+        if isinstance(error, OSError):
+            raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+        raise
     return path
 
 

@@ -135,7 +135,7 @@ def describe(order: list[Node], names: Mapping[str, Any], *, contributions: bool
             NodeRecord(
                 key=f"n{i}",
                 name=called[i],
-                op=node._op,
+                op=str(node._op or ""),
                 formula=formula(node._op, [called[p] for p in places]) if places else "",
                 parents=tuple(f"n{p}" for p in places),
                 data=keep(node.data),

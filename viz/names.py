@@ -79,7 +79,7 @@ def name_all(order: Sequence[Node], given: Mapping[Node, str], taken: Iterable[s
 
     In a graph with more than a few nameless nodes these are called by their place in the order: n12.
     """
-    names = [node.label or given.get(node, "") or _as_number(node) for node in order]
+    names = [str(node.label or "") or given.get(node, "") or _as_number(node) for node in order]
     nameless = [i for i, name in enumerate(names) if not name]
     if len(nameless) <= _MOST_LETTERS:
         used = {*names, *taken}

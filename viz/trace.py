@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -95,72 +95,66 @@ def trace(
 
 def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Graph) -> Iterator[Step]:
     """The pass itself: the same loop as `backprop.deliver`, with a record of what it does."""
-    record = dict(zip(order, graph.nodes, strict=True))
-    sending: Node | None = None
+    records = dict(zip(order, graph.nodes, strict=True))
+    sending: _Sender | None = None
     slot = -1
     with closing(chain_rule(root, seed)) as contributions:
         for sender, receiver, sent in contributions:
             before = keep(receiver.grad) if reached(receiver) else None
             receiver.grad = combine(receiver.grad, sent)
-            if sender is not None:
-                slot = next_slot(sender, receiver, slot if sender is sending else -1)
-            sending = sender
-            yield _step(sender, slot, record, receiver, sent, before, graph)
+            arrival = (keep(sent), before, keep(receiver.grad))
+            if sender is None:
+                yield Step(None, records[receiver].key, 0, *arrival, None, None, None, "the seed")
+                continue
+            if sending is None or sending.node is not sender:
+                sending, slot = _Sender(sender, records[sender], graph), -1
+            slot = next_slot(sender, receiver, slot)
+            yield sending.step(slot, records[receiver], arrival)
 
 
-def _step(
-    sender: Node | None,
-    slot: int,
-    record: dict[Node, NodeRecord],
-    receiver: Node,
-    sent: Any,
-    before: Quantity | None,
-    graph: Graph,
-) -> Step:
-    to = record[receiver]
-    if sender is None:
-        return Step(None, to.key, 0, keep(sent), before, keep(receiver.grad), None, None, None, "the seed")
-    by = record[sender]
-    local_text, rule = _in_words(sender, slot, by, to, graph)
-    if local_text and np.shape(sent) != np.shape(sender.grad):
-        rule = f"unbroadcast({rule}, {to.name}.shape)"
-    return Step(
-        sender=by.key,
-        receiver=to.key,
-        slot=slot,
-        contribution=keep(sent),
-        before=before,
-        after=keep(receiver.grad),
-        upstream=keep(sender.grad),
-        local=_local(sender, slot) if local_text else None,
-        local_text=local_text,
-        rule=rule,
-    )
+class _Sender:
+    """A node whose turn has come; what all of its contributions share is worked out once."""
 
+    def __init__(self, node: Node, record: NodeRecord, graph: Graph) -> None:
+        self.node = node
+        self.record = record
+        self.upstream = keep(node.grad)
+        self.operands = [graph[key].name for key in record.parents]
+        ndims = [np.ndim(graph[key].data) for key in record.parents]
+        self.entry = entry(record.op, ndims, np.ndim(record.data))
+        self.slopes = self._slopes()
 
-def _in_words(sender: Node, slot: int, by: NodeRecord, to: NodeRecord, graph: Graph) -> tuple[str | None, str]:
-    """The local derivative as text, None where the rule is no product with one; and the contribution as text."""
-    if sender._closure is not None:
-        return None, "the rule assigned to _backward"
-    operands = [graph[key].name for key in by.parents]
-    local = local_derivative(by.op, slot, operands, by.name)
-    if local is None and sender._local is not None:  # a scalar operation of the user's, which has no words
-        local = f"d{by.name}/d{to.name}"
-        return local, f"{local} * {by.name}.grad"
-    ndims = [np.ndim(graph[key].data) for key in by.parents]
-    rule = rule_text(entry(by.op, ndims, np.ndim(by.data)), slot, operands, by.name)
-    return local, rule or f"the rule of {by.op}"
+    def step(self, slot: int, to: NodeRecord, arrival: tuple[Quantity, Quantity | None, Quantity]) -> Step:
+        """The contribution for operand number `slot`, with (contribution, before, after)."""
+        local, rule = self._in_words(slot, to)
+        if local and np.shape(arrival[0]) != np.shape(self.upstream):
+            rule = f"unbroadcast({rule}, {to.name}.shape)"
+        slope = self.slopes[slot] if local else None
+        return Step(self.record.key, to.key, slot, *arrival, self.upstream, slope, local, rule)
 
+    def _in_words(self, slot: int, to: NodeRecord) -> tuple[str | None, str]:
+        """The local derivative as text, None where the rule is no product with one; and the contribution as text."""
+        op, name = self.record.op, self.record.name
+        if self.node._closure is not None:
+            return None, "the rule assigned to _backward"
+        local = local_derivative(op, slot, self.operands, name)
+        if local is None and self.node._local is not None:  # a scalar operation of the user's, which has no words
+            local = f"d{name}/d{to.name}"
+            return local, f"{local} * {name}.grad"
+        return local, rule_text(self.entry, slot, self.operands, name) or f"the rule of {op}"
 
-def _local(node: Node, slot: int) -> Quantity | None:
-    """d(node)/d(operand) for each element: stored with a scalar; of a tensor, what it sends for a gradient of 1."""
-    if node._local is not None:
-        return node._local[slot]
-    if node._prev[slot].data.shape != node.data.shape:
-        return None
-    kept = node.grad
-    try:
-        node.grad = np.ones_like(node.data)
-        return sent_by_slot(node)[slot]
-    finally:
-        node.grad = kept
+    def _slopes(self) -> Sequence[Quantity | None]:
+        """d(node)/d(operand) for each operand and element: stored with a scalar; of a tensor, what it sends for a
+        gradient of 1, for the operations that LOCAL has words for and the operands that are not broadcast."""
+        if self.node._local is not None:
+            return self.node._local
+        if self.node._closure is not None or local_derivative(self.record.op, 0, self.operands, "") is None:
+            return [None] * len(self.operands)
+        kept = self.node.grad
+        try:
+            self.node.grad = np.ones_like(self.node.data)
+            slopes = sent_by_slot(self.node)
+        finally:
+            self.node.grad = kept
+        shape = self.node.data.shape
+        return [q if p.data.shape == shape else None for p, q in zip(self.node._prev, slopes, strict=True)]

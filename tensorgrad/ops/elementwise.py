@@ -67,8 +67,9 @@ def pow(x: Operand, y: Operand) -> Tensor:
     return record(
         "**",
         out,
-        (x, lambda g: g * np.where(b == 0, 0, b * np.power(a, b - 1))),
-        (y, lambda g: g * np.where((a == 0) & (b >= 0), 0, out * np.log(a))),
+        # selected after the product with g, so that where nothing passes an infinite g does not become 0 * inf
+        (x, lambda g: np.where(b == 0, 0, g * (b * np.power(a, b - 1)))),
+        (y, lambda g: np.where((a == 0) & (b >= 0), 0, g * (out * np.log(a)))),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,19 +41,29 @@ def getitem(x: Any, where: Any) -> Tensor:
     return record("index", out, (x, rule))
 
 
+_BASIC = (int, np.integer, np.bool_, slice, type(None), type(Ellipsis))
+"""What reads no element twice, and has one meaning in NumPy; everything else becomes an array of positions."""
+
+
 def _key(where: Any) -> Any:
-    """`where` as NumPy takes it: Tensors as their arrays, lists as arrays. Arrays are copied, so that a caller who
-    changes one later does not change where the gradient goes."""
-    if isinstance(where, tuple):
-        return tuple(_key(part) for part in where)
-    if isinstance(where, (ArrayNode, list, np.ndarray)):
-        array = np.array(where.data if isinstance(where, ArrayNode) else lift.plain_list(where))
-        if array.size == 0 and isinstance(where, list):
-            array = array.astype(np.intp)  # NumPy makes an empty list float
-        if array.dtype.kind not in "biu":
-            raise IndexError(f"positions are whole numbers or booleans, got {array.dtype}")
-        return array
-    return where
+    """`where` as NumPy takes it: a tuple has a part for each axis; Tensors, lists and whatever else names positions
+    are arrays."""
+    return tuple(_part(part) for part in where) if isinstance(where, tuple) else _part(where)
+
+
+def _part(part: Any) -> Any:
+    """One part of a key. Arrays are copied, so that a caller who changes one later does not change where the gradient
+    goes."""
+    if isinstance(part, _BASIC):
+        return part
+    if not isinstance(part, (ArrayNode, np.ndarray)) and hasattr(type(part), "__index__"):
+        return index(part)
+    array = np.array(part.data if isinstance(part, ArrayNode) else lift.plain_list(part))
+    if array.size == 0 and isinstance(part, (list, tuple)):
+        array = array.astype(np.intp)  # NumPy makes an empty list float
+    if array.dtype.kind not in "biu":
+        raise IndexError(f"positions are whole numbers or booleans, got {array.dtype}")
+    return array
 
 
 def _may_repeat(key: Any) -> bool:
