@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from numbers import Complex, Real
 from typing import Any, SupportsFloat
 
@@ -210,8 +209,12 @@ class Value(Node):
 def _to_float(x: Any) -> float:
     """`x` as a float, if it is one number and nothing else."""
     if hasattr(type(x), "__float__") and not hasattr(type(x), "__len__") and _is_real(x):  # an array has a length
-        with suppress(TypeError, ValueError):  # a date of NumPy's has a __float__ that refuses
+        try:
             return float(x)
+        except OverflowError:
+            raise OverflowError("a Value is a 64-bit float, and this number is too large for one") from None
+        except (TypeError, ValueError):  # a date of NumPy's has a __float__ that refuses
+            pass
     raise TypeError(f"a Value is one number and takes one number, got {_describe(x)}")
 
 

@@ -228,7 +228,10 @@ def as_array(x: Any, dtype: np.dtype | None = None, copy: bool = False) -> np.nd
         rank(x.dtype)  # refuses strings, dates and records
         return np.array(x, dtype=dtype, copy=True if copy else None)
     if isinstance(x, _SCALARS):
-        return np.array(x, dtype=dtype or (np.complex64 if isinstance(x, complex) else default_dtype))
+        try:
+            return np.array(x, dtype=dtype or (np.complex64 if isinstance(x, complex) else default_dtype))
+        except OverflowError as error:
+            raise OverflowError(f"{error}: the number does not fit into {dtype or default_dtype}") from None
     if isinstance(x, (list, tuple, range)):
         return _from_list(x, dtype)
     hint = f": write float({x!r}) if it holds a number" if isinstance(x, str) else ""
@@ -236,10 +239,13 @@ def as_array(x: Any, dtype: np.dtype | None = None, copy: bool = False) -> np.nd
 
 
 def _from_list(x: list | tuple, dtype: np.dtype | None) -> np.ndarray:
-    plain = lift.plain_list(x)
     try:
-        found = np.array(plain)
-    except ValueError:
+        found = np.array(lift.plain_list(x))
+    except RecursionError:
+        raise ValueError("the nested lists are too deep, or hold themselves") from None
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):  # more axes than NumPy has
+            raise
         raise ValueError("the nested lists are ragged: every row needs the same length") from None
     if found.dtype == object:
         return _from_objects(found)

@@ -248,3 +248,14 @@ def test_a_label_is_used_in_messages():
     w = Tensor([1.0, 2.0], requires_grad=True, label="w")
     with raises(RuntimeError, "w of shape (2,), float32 is not a scalar"):
         w.backward()
+
+
+def test_numbers_and_lists_that_numpy_cannot_take():
+    with pytest.raises(OverflowError, match="does not fit into float32"):
+        Tensor(10**400)
+    with pytest.raises(TypeError, match=r"mul: .*does not fit into int8"):
+        Tensor(np.int8(1)) * 1000
+    loop = []
+    loop.append(loop)
+    with pytest.raises(ValueError, match="hold themselves"):
+        Tensor(loop)

@@ -158,3 +158,10 @@ def test_an_array_on_the_left_works_element_by_element():
     assert total.data == 5.0
     assert [x.grad for x in values] == [2.0, 4.0]
     assert (np.array(2.0) - v).data == -1.0
+
+
+def test_an_integer_too_large_for_a_float_says_so():
+    with pytest.raises(OverflowError, match="this number is too large"):
+        Value(10**400)
+    with pytest.raises(OverflowError, match="this number is too large"):
+        Value(1.0) + 10**400
