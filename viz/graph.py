@@ -122,9 +122,11 @@ def snapshot(root: Node, names: Mapping[str, Any] | None = None, *, contribution
     return describe(order, caller_namespace() if names is None else names, contributions=contributions)
 
 
-def describe(order: list[Node], names: Mapping[str, Any], *, contributions: bool) -> Graph:
-    """Records for nodes in topological order."""
-    given = names_for(order, names)
+def describe(
+    order: list[Node], names: Mapping[str, Any], *, contributions: bool, given: Mapping[Node, str] | None = None
+) -> Graph:
+    """Records for nodes in topological order. `given` are names for single nodes, instead of those in `names`."""
+    given = names_for(order, names) if given is None else given
     called = name_all(order, given, names)
     index = {node: i for i, node in enumerate(order)}
     records = []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorgrad import lift
 from tensorgrad.dtypes import result_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import operand, quiet, record, unbroadcast
@@ -36,7 +37,10 @@ def matmul(x: Any, y: Any) -> Tensor:
     def rule_y(g: np.ndarray) -> np.ndarray:
         return unbroadcast(rows.swapaxes(-1, -2) @ g.reshape(full), columns.shape).reshape(b.shape)
 
-    return record("@", a @ b, (x, rule_x), (y, rule_y))
+    out = a @ b
+    if dtype == object:
+        out = lift.nodes(out)
+    return record("@", out, (x, rule_x), (y, rule_y))
 
 
 def _check(a: tuple[int, ...], b: tuple[int, ...]) -> None:

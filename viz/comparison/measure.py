@@ -37,9 +37,9 @@ def compare_pair(
     return Comparison(nodes, pair, _scalar_names(pair, called), rtol, atol)
 
 
-def _scalar_names(pair: Pair, called: Sequence[str]) -> dict[str, Value]:
+def _scalar_names(pair: Pair, called: Sequence[str]) -> dict[Value, str]:
     return {
-        element_name(name, index): node
+        node: element_name(name, index)
         for name, elements in zip(called, pair.elements, strict=True)
         for index, node in np.ndenumerate(elements)
         if isinstance(node, Value)

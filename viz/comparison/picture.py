@@ -23,17 +23,17 @@ from viz.text import clip, short
 _TENSOR, _SCALAR = "t", "s"  # what the DOT names of the two graphs' nodes start with
 
 
-def draw_pair(pair: Pair, nodes: Sequence[NodeComparison], elements: Mapping[str, Node], max_nodes: int) -> Drawing:
+def draw_pair(pair: Pair, nodes: Sequence[NodeComparison], elements: Mapping[Node, str], max_nodes: int) -> Drawing:
     """Both graphs after one backward pass, what differs marked.
 
     nodes     what is known of each of the pair's tensors
-    elements  a namespace that leads to their scalar nodes
+    elements  what to call their scalar nodes
 
     Raises TooLargeError over `max_nodes` nodes.
     """
     order = topological_order(pair.scalar_root)
     check_picture(len(pair.tensors) + len(order), max_nodes, subject="both graphs together have")
-    tensor_names = {node.name: t for node, t in zip(nodes, pair.tensors, strict=True)}
+    tensor_names = {t: node.name for node, t in zip(nodes, pair.tensors, strict=True)}
     tensors = _after_a_pass(pair.tensors, pair.seed, tensor_names)
     owners = owned_by(pair, order)
     scalar_names = {**elements, **_parts(nodes, elements, order, owners)}
@@ -53,24 +53,23 @@ def draw_pair(pair: Pair, nodes: Sequence[NodeComparison], elements: Mapping[str
     return Drawing(dot.source)
 
 
-def _after_a_pass(order: Sequence[Node], seed: Any, names: Mapping[str, Node]) -> Graph:
+def _after_a_pass(order: Sequence[Node], seed: Any, names: Mapping[Node, str]) -> Graph:
     """The graph as one backward pass leaves it; gradients are put back."""
     with empty_gradients(order), np.errstate(over="ignore", invalid="ignore"):
         deliver(chain_rule(order[-1], seed))
-        return describe(list(order), names, contributions=True)
+        return describe(list(order), {}, contributions=True, given=names)
 
 
 def _parts(
-    nodes: Sequence[NodeComparison], named: Mapping[str, Node], order: Sequence[Node], owners: Sequence[int | None]
-) -> dict[str, Node]:
+    nodes: Sequence[NodeComparison], elements: Mapping[Node, str], order: Sequence[Node], owners: Sequence[int | None]
+) -> dict[Node, str]:
     """Names for the scalar nodes on the way to an element: the tensor's name and a number, "h.1"."""
-    elements = set(named.values())
     counted: Counter[int] = Counter()
     names = {}
     for node, owner in zip(order, owners, strict=True):
         if owner is not None and node._prev and node not in elements:
             counted[owner] += 1
-            names[f"{nodes[owner].name}.{counted[owner]}"] = node
+            names[node] = f"{nodes[owner].name}.{counted[owner]}"
     return names
 
 

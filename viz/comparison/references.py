@@ -15,6 +15,7 @@ from viz.comparison.lifted import Repeatable
 from viz.text import clip
 
 MOST_DIFFERENCES = 2000
+_STEP = 1e-6
 
 Reference = tuple[dict[Tensor, np.ndarray], str]
 """Gradients by leaf, and a note for the reader where they are missing, else ""."""
@@ -25,6 +26,10 @@ def finite_differences(run: Repeatable, leaves: Sequence[Tensor], seed: np.ndarr
     elements = sum(leaf.data.size for leaf in leaves)
     if elements > MOST_DIFFERENCES:
         return {}, f"no finite differences: the leaves have {elements:,} elements, more than {MOST_DIFFERENCES:,}"
+    for leaf in leaves:
+        too_large = _too_large(leaf.data)
+        if too_large is not None:
+            return {}, f"no finite differences: a step of {_STEP:g} from {too_large:g} is lost: give smaller operands"
     weights = seed.astype(np.float64)
 
     def weighted(*_: Any) -> Tensor:
@@ -32,9 +37,16 @@ def finite_differences(run: Repeatable, leaves: Sequence[Tensor], seed: np.ndarr
 
     try:
         with _in_float64(leaves):
-            return {leaf: finite_difference(weighted, leaves, i) for i, leaf in enumerate(leaves)}, ""
+            return {leaf: finite_difference(weighted, leaves, i, _STEP) for i, leaf in enumerate(leaves)}, ""
     except Exception as error:  # the program is the user's, and may fail beside the point where it was asked to run
         return {}, f"no finite differences: the program fails near its operands ({type(error).__name__}: {error})"
+
+
+def _too_large(data: np.ndarray) -> float | None:
+    """A number in `data` that one step does not change in float64, if there is one."""
+    plain = data.astype(np.float64)
+    stuck = plain[np.isfinite(plain) & (plain + _STEP == plain - _STEP)]
+    return float(stuck[0]) if stuck.size else None
 
 
 @contextmanager
@@ -53,17 +65,23 @@ def torch_gradients(run: Repeatable, seed: np.ndarray) -> Reference:
     """The gradients of the program's operands when it is called with torch's tensors, if it can be."""
     try:
         torch = importlib.import_module("torch")
-    except ImportError:
-        return {}, "no gradients by torch: it is not installed"
+        torch.tensor(0.0)
+    except Exception as error:  # a broken installation, or another module of this name
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            return {}, "no gradients by torch: it is not installed"
+        return {}, f"no gradients by torch: it cannot be used ({_why(error)})"
     operands = {x: _torch_tensor(torch, x) for x in run.operands if isinstance(x, Tensor)}
     try:
         again = Repeatable(run.program, [operands.get(x, x) if isinstance(x, Tensor) else x for x in run.operands])
         again().backward(torch.tensor(seed))
     except Exception as error:  # the program was not written for torch: that is no fault of its author's
         cause = error.__cause__ or error  # a file's function is wrapped, and its message says where as well
-        why = clip(f"{type(cause).__name__}: {cause}", 60)
-        return {}, f"no gradients by torch: the program does not run on torch's tensors ({why})"
+        return {}, f"no gradients by torch: the program does not run on torch's tensors ({_why(cause)})"
     return {x: _gradient(t) for x, t in operands.items() if x.requires_grad}, ""
+
+
+def _why(error: BaseException) -> str:
+    return clip(f"{type(error).__name__}: {error}", 60)
 
 
 def _torch_tensor(torch: Any, x: Tensor) -> Any:

@@ -6,8 +6,6 @@ A Value says all about itself: its operation's name and its operands. A Tensor d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from operator import add, methodcaller, mul, neg, pow, sub, truediv
 from typing import Any
 
 import numpy as np
@@ -16,21 +14,9 @@ from micrograd import Value
 from micrograd.backprop import Node, topological_order
 from tensorgrad import Tensor
 from viz.comparison.lifted import Pair, Repeatable, seed_of
+from viz.comparison.operations import operation
 from viz.errors import TooLargeError, UserError
 from viz.names import find_names, name_all
-
-_OPERATIONS: dict[str, Callable[..., Any]] = {
-    "+": add,
-    "-": sub,
-    "*": mul,
-    "/": truediv,
-    "**": pow,
-    "neg": neg,
-    "abs": abs,
-    "ReLU": methodcaller("relu"),
-} | {name: methodcaller(name) for name in ("tanh", "sigmoid", "exp", "log", "sqrt", "sin", "cos")}
-"""The operations of `Value`, as operators and methods that a Tensor, and a tensor of torch's, has as well."""
-
 
 def rebuild(
     root: Value, namespace: Mapping[str, Any], gradient: Any, *, most: int
@@ -76,35 +62,20 @@ class _ScalarProgram:
             if step is None:
                 results.append(next(remaining))
             else:
-                operation, operands = step
-                results.append(operation(*(results[i] for i in operands)))
+                do, operands = step
+                results.append(do(*(results[i] for i in operands)))
         return results
 
 
 def _operation(node: Value, name: str) -> Callable[..., Any]:
     """What made `node`. Raises UserError if that is no operation of this package's."""
-    if node._closure is None:
-        if node._op in _OPERATIONS:
-            return _OPERATIONS[node._op]
-        if node._op.startswith("**"):
-            exponent = _number(node._op[2:])
-            if exponent is not None:
-                return lambda x: x**exponent
+    known = operation(str(node._op or ""))
+    if known is not None and node._closure is None and node._local is not None:
+        return known
     raise UserError(
         f"compare: {name} was made by {node._op!r}, whose rule is not micrograd's own, so it cannot be done again on "
         "Tensors: write it with micrograd's operations"
     )
-
-
-def _number(text: str) -> int | float | None:
-    """The exponent that an operation's name spells: 2, 0.5, 1e-05, 1/3."""
-    for read in (int, float, Fraction):
-        try:
-            number = read(text)
-        except (ValueError, ZeroDivisionError):
-            continue
-        return number if isinstance(number, int) else float(number)
-    return None
 
 
 def _pair(order: Sequence[Value], tensors: Sequence[Tensor], gradient: Any) -> Pair:

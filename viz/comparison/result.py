@@ -26,7 +26,7 @@ class Comparison:
 
     nodes       a record for each tensor node, parents before children
     pair        the two graphs
-    names       a namespace that leads to the scalar nodes, for pictures of them
+    names       what to call the scalar nodes that are elements: "w[0, 1]"
     rtol, atol  the tolerance: how far two numbers may be apart, relative to the size of what they were computed
                 from, and absolutely
     notes       sentences for the reader: what was left out and why
@@ -34,7 +34,7 @@ class Comparison:
 
     nodes: tuple[NodeComparison, ...]
     pair: Pair
-    names: dict[str, Value]
+    names: dict[Value, str]
     rtol: float
     atol: float
     notes: tuple[str, ...] = ()

@@ -1,0 +1,43 @@
+"""The operations of `Value` by name, to be done again on other operands: Values, Tensors, or torch's tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from operator import add, methodcaller, mul, neg, pow, sub, truediv
+from typing import Any
+
+Operation = Callable[..., Any]
+
+_OPERATIONS: dict[str, Operation] = {
+    "+": add,
+    "-": sub,
+    "*": mul,
+    "/": truediv,
+    "**": pow,
+    "neg": neg,
+    "abs": abs,
+    "ReLU": methodcaller("relu"),
+} | {name: methodcaller(name) for name in ("tanh", "sigmoid", "exp", "log", "sqrt", "sin", "cos")}
+"""As operators and methods that Tensors, and torch's, have as well."""
+
+
+@cache
+def operation(name: str) -> Operation | None:
+    """What a node with `_op == name` was made by, or None where it is no operation of `Value`'s."""
+    if name in _OPERATIONS:
+        return _OPERATIONS[name]
+    exponent = _number(name[2:]) if name.startswith("**") else None
+    return None if exponent is None else lambda x: x**exponent
+
+
+def _number(text: str) -> int | float | None:
+    """The exponent that an operation's name spells: 2, 0.5, 1e-05, 1/3."""
+    for read in (int, float, Fraction):
+        try:
+            number = read(text)
+        except (ValueError, ZeroDivisionError):
+            continue
+        return number if isinstance(number, int) else float(number)
+    return None
