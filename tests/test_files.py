@@ -68,3 +68,8 @@ def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
 
 def test_the_longest_legal_name(tmp_path):
     assert files.write(tmp_path / ("x" * 250), "y").read_text() == "y"
+
+
+def test_a_device_is_not_replaced():
+    with pytest.raises(UserError, match="it is a device or a pipe"):
+        files.write(os.devnull, "x")

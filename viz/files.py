@@ -12,23 +12,26 @@ from viz.errors import UserError
 def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
     """Write `content` to a temporary file beside `path` and rename it into place; make missing folders.
 
-    Raises UserError where the folder cannot be made or written to, or `path` is a folder.
+    Raises UserError where the folder cannot be made or written to, or `path` is a folder or a device.
     """
-    path = Path(os.path.realpath(path))  # a link stays one, and what it points to is replaced
+    path = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays one, and what it points to is replaced
     data = content.encode() if isinstance(content, str) else content
     temporary = None
     try:
-        if path.is_dir():
+        if target.is_dir():
             raise UserError(f"cannot write {path}: it is a folder; name a file in it")
+        if target.exists() and not target.is_file():
+            raise UserError(f"cannot write {path}: it is a device or a pipe, which cannot be replaced as a whole")
         if path.parent.exists() and not path.parent.is_dir():
             raise UserError(f"cannot write {path}: {path.parent} is a file, not a folder")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".plusequals-", suffix=".tmp")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".plusequals-", suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         os.chmod(temporary, mode)
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except BaseException as error:  # an interruption, too, leaves no temporary file
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
