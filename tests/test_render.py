@@ -8,7 +8,9 @@ import re
 import shutil
 import stat
 import struct
+import subprocess
 import sys
+import time
 import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -119,6 +121,68 @@ def test_a_program_that_cannot_start_is_an_error(no_dot, monkeypatch, tmp_path):
     monkeypatch.setenv("PLUSEQUALS_DOT", str(broken))
     with pytest.raises(UserError, match="broken could not be run: No such file"):
         run_dot("digraph {}", "svg")
+
+
+@posix
+@pytest.mark.parametrize("format", ["png", "svg", "pdf", "plain"])
+@pytest.mark.parametrize("script", ["echo $@", r"printf '\377'", r"printf '<svg\377'"], ids=["words", "byte", "half"])
+def test_a_program_that_answers_something_else_is_an_error(no_dot, monkeypatch, tmp_path, script, format):
+    monkeypatch.setenv("PATH", os.defpath)
+    monkeypatch.setenv("PLUSEQUALS_DOT", str(program(tmp_path / "mydot", f"cat >/dev/null; {script}")))
+    with pytest.raises(UserError, match=f"mydot did not answer with {format}, as a dot program would"):
+        run_dot("digraph {}", format)
+    if format == "plain":
+        return
+    drawing, path = Drawing("digraph {}"), tmp_path / f"o.{format}"
+    with pytest.raises(UserError, match="mydot did not answer"):
+        drawing.save(path)
+    assert not path.exists()
+    assert drawing._repr_svg_() is None
+    assert "mydot did not answer with svg" in drawing._repr_html_()
+
+
+@posix
+@pytest.mark.parametrize("plain", ["graph 1 2", "graph 1 2 3\nnode", "graph 1 x 3", "graph 1 nan inf", "graph "])
+def test_a_program_that_lays_nothing_out_is_an_error(no_dot, monkeypatch, tmp_path, plain):
+    monkeypatch.setenv("PATH", os.defpath)
+    monkeypatch.setenv("PLUSEQUALS_DOT", str(program(tmp_path / "mydot", f"cat >/dev/null; printf '{plain}'")))
+    with pytest.raises(UserError, match="mydot did not place all nodes and edges"):
+        step(example(), tmp_path / "steps.html")
+    assert not (tmp_path / "steps.html").exists()
+
+
+@posix
+def test_a_relative_name_is_not_looked_up_on_path(no_dot, monkeypatch, tmp_path):
+    here = program(tmp_path / "mydot", "cat >/dev/null; echo '<svg>here</svg>'")
+    on_path = program(tmp_path / "bin" / "mydot", "cat >/dev/null; echo '<svg>on PATH</svg>'")
+    monkeypatch.setenv("PATH", f"{on_path.parent}{os.pathsep}{os.defpath}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLUSEQUALS_DOT", "./mydot")
+    assert find_dot() == here
+    assert run_dot("digraph {}", "svg") == b"<svg>here</svg>\n"
+
+
+@posix
+def test_a_program_that_hangs_is_ended_with_all_that_it_started(no_dot, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", os.defpath)
+    hanging = program(tmp_path / "mydot", f"echo $$ > {tmp_path}/pids; sleep 600 & echo $! >> {tmp_path}/pids; wait")
+    monkeypatch.setenv("PLUSEQUALS_DOT", str(hanging))
+    monkeypatch.setattr(render, "_LONGEST", 2)
+    with pytest.raises(UserError, match="mydot was ended after 2 seconds without a picture: draw a smaller part"):
+        run_dot("digraph {}", "svg")
+    shell, child = (tmp_path / "pids").read_text().split()
+    assert ended(shell)
+    assert ended(child)
+
+
+def ended(pid: str) -> bool:
+    """Whether a process runs no more, within a few seconds; one that nobody has waited for counts as ended."""
+    for _ in range(100):
+        state = subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, text=True, check=False).stdout
+        if state.strip()[:1] in ("", "Z"):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 # Pictures

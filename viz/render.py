@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -12,6 +14,11 @@ from viz.errors import NoDotError, UserError
 
 _ENVIRONMENT_VARIABLE = "PLUSEQUALS_DOT"
 _PNG_RESOLUTION = 144  # dots per inch, twice Graphviz's own, so that text is crisp
+_LONGEST = 300  # seconds; dense graphs of a thousand nodes take a minute
+_FORMS = {"png": (b"\x89PNG\r\n\x1a\n",), "pdf": (b"%PDF-",), "svg": (b"<?xml", b"<svg"), "plain": (b"graph ",)}
+"""What each format starts with; the last two are text in UTF-8."""
+_TEXT = ("svg", "plain")
+_OTHER_DOT = f"`pip install graphviz-pure`, or set {_ENVIRONMENT_VARIABLE} to Graphviz's dot"
 _HINTS = {"pdf": "; for PDF, Graphviz's own dot has to be on PATH (or in PLUSEQUALS_DOT): graphviz-pure draws none"}
 
 
@@ -27,7 +34,7 @@ def find_dot(format: str = "svg") -> Path:
         found = shutil.which(named)
         if found is None:
             raise UserError(f"{_ENVIRONMENT_VARIABLE} is {named!r}, which is no program")
-        return Path(found)
+        return Path(os.path.abspath(found))  # "./dot" as a bare "dot" would be looked up on PATH
     packaged = _graphviz_pure()
     if packaged is not None and format != "pdf":
         return packaged
@@ -55,16 +62,55 @@ def _graphviz_pure() -> Path | None:
 def run_dot(source: str, format: str) -> bytes:
     """The picture of DOT text `source` as "png", "svg" or "pdf", or as "plain" the coordinates of all that is in it.
 
-    Raises NoDotError where there is no dot program, UserError where it cannot make the picture.
+    Raises NoDotError where there is no dot program, UserError where it cannot make the picture, answers with something
+    else, or takes longer than five minutes.
     """
     dot = find_dot(format)
     command = [str(dot), f"-T{format}", *([f"-Gdpi={_PNG_RESOLUTION}"] if format == "png" else [])]
     try:
-        done = subprocess.run(command, input=source.encode(), capture_output=True, check=False)
+        status, picture, complaint = _run(command, source.encode())
     except OSError as error:
         raise UserError(f"{dot} could not be run: {error.strerror or error}") from error
-    if done.returncode or not done.stdout:
-        silent = f"exit status {done.returncode}" if done.returncode else "it wrote nothing"
-        said = done.stderr.decode(errors="replace").strip().splitlines() or [silent]
+    except subprocess.TimeoutExpired:
+        raise UserError(
+            f"{dot.name} was ended after {_LONGEST} seconds without a picture: draw a smaller part of the graph"
+        ) from None
+    if status or not picture:
+        silent = f"exit status {status}" if status else "it wrote nothing"
+        said = complaint.decode(errors="replace").strip().splitlines() or [silent]
         raise UserError(f"{dot.name} could not draw this as {format}: {said[0]}{_HINTS.get(format, '')}")
-    return done.stdout
+    if not _is_in(picture, format):
+        raise UserError(f"{dot} did not answer with {format}, as a dot program would: {_OTHER_DOT}")
+    return picture
+
+
+def _run(command: list[str], given: bytes) -> tuple[int, bytes, bytes]:
+    """The exit status, stdout and stderr of a program. Where it takes too long or the wait for it is interrupted,
+    the program ends too, and whatever it has started, which would keep its pipes open."""
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        try:
+            out, err = process.communicate(given, timeout=_LONGEST)
+        except BaseException:
+            _kill_group(process)
+            raise
+        return process.returncode, out, err
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if not hasattr(os, "killpg"):  # Windows
+        process.kill()
+        return
+    with suppress(OSError):  # it has just ended
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _is_in(picture: bytes, format: str) -> bool:
+    """Whether what a program wrote looks like the format that it was asked for."""
+    if format in _TEXT:
+        try:
+            picture.decode()
+        except UnicodeDecodeError:
+            return False
+    return picture.startswith(_FORMS[format])

@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from viz.errors import UserError
 from viz.graph import Graph
-from viz.render import run_dot
+from viz.render import find_dot, run_dot
 
 DIRECTIONS = ("LR", "TB")
 """From left to right for a wide window, from top to bottom for a tall one; the page takes the one that fits."""
@@ -39,9 +40,13 @@ class Layout:
 def lay_out(graph: Graph, widths: Sequence[int], chip: tuple[int, int], direction: str) -> Layout:
     """Place the nodes, `widths` pixels wide, so that a chip (width, height) fits on each edge.
 
-    Raises NoDotError where there is no dot program.
+    Raises NoDotError where there is no dot program, UserError where it does not place them all.
     """
-    return _read_plain(run_dot(_dot_text(graph, widths, chip, direction), "plain").decode(), graph)
+    plain = run_dot(_dot_text(graph, widths, chip, direction), "plain").decode()
+    try:
+        return _read_plain(plain, graph)
+    except (LookupError, ValueError, OverflowError) as error:  # numbers or names that are not there, nan, inf
+        raise UserError(f"{find_dot()} did not place all nodes and edges, as a dot program would") from error
 
 
 def _dot_text(graph: Graph, widths: Sequence[int], chip: tuple[int, int], direction: str) -> str:
