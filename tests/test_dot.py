@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -264,6 +265,26 @@ def test_a_zero_contribution_is_dashed_and_a_constant_gets_none():
     edges = [edge_attributes(edge) for edge in snapshot(root, {"x": x, "c": c}).edges]
     assert {} in edges
     assert any(attributes.get("style") == "dashed" for attributes in edges)
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        ([4.0, 2.0], "Blue adds."),
+        ([-6.0], "Orange subtracts."),
+        ([0.0, -6.0, 4.0], "Blue adds, orange subtracts, dashed is 0."),
+        (
+            [np.array([1.0, -1.0]), np.inf],
+            "Black adds to some elements and subtracts from others, thick is inf or nan.",
+        ),
+    ],
+)
+def test_the_caption_tells_what_the_colours_in_this_picture_say(sent, text):
+    leaves = [replace(record(1.0), key=f"n{i}") for i in range(len(sent))]
+    child = replace(record(1.0), key=f"n{len(sent)}", parents=tuple(leaf.key for leaf in leaves), sent=tuple(sent))
+    assert f'gradient.\\n{text}"' in to_dot(Graph((*leaves, child)))
+    silent = replace(child, sent=(None,) * len(sent))
+    assert "gradient." not in to_dot(Graph((*leaves, silent)))
 
 
 def test_escape_keeps_line_breaks_and_replaces_what_no_picture_can_show():

@@ -15,12 +15,14 @@ import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import missing
 from graphs import seven_nodes
 
 from micrograd import Value
 from micrograd.nn import MLP
+from tensorgrad import Tensor
 from viz import Drawing, draw, render, step
 from viz.errors import NoDotError, TooLargeError, UserError
 from viz.render import find_dot, run_dot
@@ -246,6 +248,14 @@ def test_what_is_no_node_is_refused():
         draw(2.0)
 
 
+@pytest.mark.parametrize("data", [[1 + 2j, 3], 1j])
+def test_complex_numbers_are_refused_by_name(tmp_path, data):
+    impedance = Tensor(np.array(data)) * 2
+    with pytest.raises(UserError, match="impedance is complex128, and only real numbers can be shown"):
+        draw(impedance, tmp_path / "z.png")
+    assert not list(tmp_path.iterdir())
+
+
 def test_names_come_from_the_caller():
     weight = Value(2.0)
     loss = weight * 3
@@ -315,6 +325,15 @@ def test_a_notebook_shows_the_svg(any_dot):
     assert svg.find("{http://www.w3.org/2000/svg}g/{http://www.w3.org/2000/svg}title").text.startswith("L = ")
     assert 'fill="white"' in drawing._repr_svg_()
     assert drawing._repr_html_() is None
+
+
+def test_a_notebook_fits_an_svg_to_the_cell_unless_it_is_very_wide(any_dot, tmp_path):
+    drawing = draw(example())
+    shown = drawing._repr_svg_()
+    fitted = ' style="max-width:100%;height:auto"'
+    assert f"<svg{fitted} width=" in shown
+    assert drawing.save(tmp_path / "loss.svg").read_text(encoding="utf-8") == shown.replace(fitted, "")
+    assert fitted not in draw(chain(41))._repr_svg_()
 
 
 def test_a_notebook_without_a_program_shows_the_text_and_the_way_out(no_dot):

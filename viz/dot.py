@@ -6,6 +6,8 @@ helpers are public so that other pictures (the comparison of two graphs) look th
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import graphviz
 import numpy as np
 
@@ -29,16 +31,29 @@ _MOST_EDGE_LABELS = 500  # nodes; above it labels go where room is left, which i
 _MOST_FREE_SIZE = 150  # nodes; above it the picture is scaled to fit
 _LARGEST = "60,60"  # inches
 
-_CAPTION = "On an edge: the contribution that the operation sends back to that operand's gradient."
+_CAPTION = "On an edge: the contribution that goes back to that operand's gradient"
+_MEANING: dict[Sign, str] = {
+    "+": "blue adds",
+    "-": "orange subtracts",
+    "mixed": "black adds to some elements and subtracts from others",
+    "0": "dashed is 0",
+    "not finite": "thick is inf or nan",
+}
 
 
 def to_dot(graph: Graph, direction: Direction = "LR") -> str:
     """The DOT text of a graph's picture."""
     dot = new_digraph(clip(graph.root.title), len(graph), direction)
-    if any(edge.contribution is not None for edge in graph.edges):
-        dot.attr(label=escape(_CAPTION), labelloc="b", fontsize="11", fontcolor=GREY)
+    kinds = {sign(edge.contribution) for edge in graph.edges if edge.contribution is not None}
+    if kinds:
+        dot.attr(label=escape(_caption(kinds)), labelloc="b", fontsize="11", fontcolor=GREY)
     add_graph(dot, graph, direction=direction)
     return dot.source
+
+
+def _caption(kinds: Collection[Sign]) -> str:
+    """What the numbers on the edges are, and below it what the colours of those `kinds` say."""
+    return f"{_CAPTION}.\n{', '.join(text for kind, text in _MEANING.items() if kind in kinds).capitalize()}."
 
 
 def new_digraph(title: str, nodes: int, direction: Direction = "LR") -> graphviz.Digraph:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,10 @@ from viz.render import run_dot
 
 _PICTURES = ("png", "svg", "pdf")
 _DOT_TEXT = ("dot", "gv")
+
+_WIDEST_FITTED = 2000  # pixels; a wider picture, scaled to a notebook's cell of about 1000, would be too small to read
+_SVG_WIDTH = re.compile(r'<svg width="([\d.]+)pt"')
+_PIXELS_PER_POINT = 96 / 72
 
 
 class Drawing:
@@ -64,9 +69,18 @@ class Drawing:
     def _svg_or_trouble(self) -> tuple[str | None, str]:
         """The SVG, laid out once, or None and why there is none: a notebook's cell never ends in a traceback."""
         try:
-            return self.render("svg").decode(), ""
+            return _fitted(self.render("svg").decode()), ""
         except UserError as error:
             return None, str(error)
+
+
+def _fitted(svg: str) -> str:
+    """An SVG that becomes as narrow as what it stands in, so that the root at its right end is in sight; one that is
+    very wide stays as it is, to be scrolled."""
+    found = _SVG_WIDTH.search(svg)
+    if found is None or float(found[1]) * _PIXELS_PER_POINT > _WIDEST_FITTED:
+        return svg
+    return svg.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
 
 
 def draw(

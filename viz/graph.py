@@ -10,6 +10,7 @@ import numpy as np
 
 from micrograd.backprop import Node, reached, topological_order
 from viz.arrays import Quantity
+from viz.errors import UserError
 from viz.names import caller_namespace, name_all, names_for
 from viz.words import formula
 
@@ -115,7 +116,7 @@ def snapshot(root: Node, names: Mapping[str, Any] | None = None, *, contribution
     names          a namespace to look node names up in; by default the caller's variables
     contributions  whether to ask each node what it sends (runs the rules, changes no gradient)
 
-    Raises TypeError if `root` is no node.
+    Raises TypeError if `root` is no node, UserError for a graph that holds complex numbers.
     """
     check_node(root)
     order = topological_order(root)
@@ -125,12 +126,16 @@ def snapshot(root: Node, names: Mapping[str, Any] | None = None, *, contribution
 def describe(
     order: list[Node], names: Mapping[str, Any], *, contributions: bool, given: Mapping[Node, str] | None = None
 ) -> Graph:
-    """Records for nodes in topological order. `given` are names for single nodes, instead of those in `names`."""
+    """Records for nodes in topological order. `given` are names for single nodes, instead of those in `names`.
+
+    Raises UserError for complex numbers.
+    """
     given = names_for(order, names) if given is None else given
     called = name_all(order, given, names)
     index = {node: i for i, node in enumerate(order)}
     records = []
     for i, node in enumerate(order):
+        _check_real(node, called[i])
         places = [index[parent] for parent in node._prev]
         sent = sent_by_slot(node) if contributions and reached(node) else [None] * len(places)
         records.append(
@@ -175,6 +180,12 @@ def next_slot(node: Node, parent: Node, after: int) -> int:
 def keep(quantity: Any) -> Quantity:
     """A copy that later changes in place cannot reach."""
     return quantity.copy() if isinstance(quantity, np.ndarray) else float(quantity)
+
+
+def _check_real(node: Node, name: str) -> None:
+    dtype = getattr(node.data, "dtype", None)
+    if dtype is not None and dtype.kind == "c":
+        raise UserError(f"{name} is {dtype}, and only real numbers can be shown: look at .real or .imag of its data")
 
 
 def check_node(root: Any) -> None:
