@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ def run_on_both(run: Repeatable, gradient: Any = None, *, most: int = MOST_SCALA
     Raises UserError where the program returns no Tensor that requires a gradient, needs a `gradient` that is not
     given, cannot run on Values, or builds another graph the second time; TooLargeError over the limit.
     """
-    root = check_result(run())
+    root = _run_on_tensors(run)
     seed = seed_of(root, gradient)
     tensors = tuple(topological_order(root))
     _check_size(tensors, most)
@@ -85,6 +86,18 @@ def run_on_both(run: Repeatable, gradient: Any = None, *, most: int = MOST_SCALA
     again = set(lifted)
     outside = tuple(t for t in leaves if t in again)
     return Pair(tensors, elements, outside, seed, scalar_root(elements[-1], seed))
+
+
+def _run_on_tensors(run: Repeatable) -> Tensor:
+    try:
+        return check_result(run())
+    except TypeError as error:
+        if "does not support ufuncs" not in str(error):
+            raise
+        raise UserError(
+            "compare: the program calls a function of NumPy's on a Tensor, which takes none of them: use tensorgrad's, "
+            "e.g. x.exp() or tensorgrad.exp(x) for np.exp(x)"
+        ) from error
 
 
 def check_result(root: Any) -> Tensor:
@@ -162,10 +175,21 @@ def _run_lifted(run: Repeatable) -> Tensor:
     except UserError:
         raise
     except Exception as error:
-        raise UserError(
-            f"compare: the program runs on Tensors but not on Values ({type(error).__name__}: {error}); use "
-            "tensorgrad's operations, .item() for a number, and .detach() for a constant"
-        ) from error
+        raise UserError(f"compare: {_why_not_on_values(error)}") from error
+
+
+def _why_not_on_values(error: Exception) -> str:
+    # NumPy asks the Values for a method of the function's name, for some functions not even that
+    missing = re.search(r"no callable (?P<name>\w+) method|ufunc '(?P<ufunc>\w+)' not supported", str(error))
+    if missing:
+        return (
+            f"{missing['name'] or missing['ufunc']} cannot run on Values: an operation that is compared computes "
+            "with + - * / **, abs, exp, log, sqrt, sin, cos and tanh"
+        )
+    return (
+        f"the program runs on Tensors but not on Values ({type(error).__name__}: {error}); use tensorgrad's "
+        "operations, .item() for a number, and .detach() for a constant"
+    )
 
 
 def _check_size(tensors: Sequence[Tensor], most: int) -> None:

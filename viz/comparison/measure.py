@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from viz.comparison.lifted import Pair
 from viz.comparison.records import NodeComparison, element_name
 from viz.comparison.result import Comparison
 from viz.comparison.tolerance import allowance, backward_sizes, defaults, forward_sizes
+from viz.comparison.verdict import zeros_in_words
+from viz.comparison.zeros import gradients_with_zeros
 from viz.names import name_all
 from viz.passes import gradients
 from viz.words import formula
@@ -34,7 +37,8 @@ def compare_pair(
     called = name_all(list(pair.tensors), given)
     named = [bool(t.label) or t in given for t in pair.tensors]
     nodes = tuple(_node_comparisons(pair, called, named, rtol, atol))
-    return Comparison(nodes, pair, _scalar_names(pair, called), rtol, atol)
+    notes = tuple(filter(None, [zeros_in_words(nodes)]))
+    return Comparison(nodes, pair, _scalar_names(pair, called), rtol, atol, notes)
 
 
 def _scalar_names(pair: Pair, called: Sequence[str]) -> dict[Value, str]:
@@ -54,14 +58,17 @@ def _node_comparisons(
     order = topological_order(pair.scalar_root)
     scalar = _by_node(pair.scalar_root, pair.scalar_seed, order, add)
     scalar_overwritten = _by_node(pair.scalar_root, pair.scalar_seed, order, overwrite)
-    data_sizes = forward_sizes(order)
-    grad_sizes = backward_sizes(pair.scalar_root, pair.scalar_seed, order, data_sizes)
+    unit, _ = defaults(t.dtype for t in pair.tensors)
+    data_sizes = forward_sizes(order, unit, _apart(pair))
+    grad_sizes = backward_sizes(order, pair.scalar_seed, scalar, data_sizes, unit)
+
+    with_zeros = cache(lambda: gradients_with_zeros(pair))
 
     place = {t: i for i, t in enumerate(pair.tensors)}
     found = []
     for i, (t, elements) in enumerate(zip(pair.tensors, pair.elements, strict=True)):
         ours, theirs = _floats(t.data), _floats(lift.numbers(elements))
-        sizes = _each(elements, data_sizes) if t.requires_grad else np.abs(ours)
+        sizes = _each(elements, data_sizes.expected) if t.requires_grad else np.abs(ours)
         parents = [place[parent] for parent in t._prev]
         node = NodeComparison(
             key=f"n{i}",
@@ -77,6 +84,9 @@ def _node_comparisons(
         )
         if t.requires_grad:
             ours, theirs = _floats(tensor[t]), _each(elements, scalar)
+            nan_alone = np.isnan(ours) & ~np.isnan(theirs)
+            if nan_alone.any():
+                nan_alone &= np.isnan(_each(elements, with_zeros()))
             node = replace(
                 node,
                 tensor_grad=ours,
@@ -84,9 +94,20 @@ def _node_comparisons(
                 grad_allowed=allowance(ours, theirs, _each(elements, grad_sizes), rtol, atol),
                 tensor_overwritten=_floats(tensor_overwritten[t]),
                 scalar_overwritten=_each(elements, scalar_overwritten),
+                zero_times_inf=nan_alone,
             )
         found.append(node)
     return found
+
+
+def _apart(pair: Pair) -> dict[Value, float]:
+    """How far the engines' data are apart, for each scalar node that is an element."""
+    return {
+        node: abs(float(t.data[index]) - node.data)
+        for t, elements in zip(pair.tensors, pair.elements, strict=True)
+        for index, node in np.ndenumerate(elements)
+        if isinstance(node, Value)
+    }
 
 
 def _by_node(root: Node, seed: Any, order: Sequence[Node], combine: Any) -> dict[Node, Any]:

@@ -23,9 +23,14 @@ _OPERATIONS: dict[str, Operation] = {
 """As operators and methods that Tensors, and torch's, have as well."""
 
 
+_OF_TWO = {"+", "-", "*", "/", "**"}
+
+
 @cache
-def operation(name: str) -> Operation | None:
-    """What a node with `_op == name` was made by, or None where it is no operation of `Value`'s."""
+def operation(name: str, operands: int) -> Operation | None:
+    """What made a node with `_op == name` from so many operands, or None where that is no operation of `Value`'s."""
+    if operands != (2 if name in _OF_TWO else 1):
+        return None
     if name in _OPERATIONS:
         return _OPERATIONS[name]
     exponent = _number(name[2:]) if name.startswith("**") else None

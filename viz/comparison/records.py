@@ -26,10 +26,13 @@ class Row:
     index                 the element's place in the node
     tensor_data, scalar_data    its data, as either engine computed it
     tensor_grad, scalar_grad    its gradient by either engine; None for a constant
-    data_difference, grad_difference    how far the two are apart; 0 also where both are nan or the same infinity
+    data_difference, grad_difference    how far the two are apart; 0 also where both are nan or the same infinity,
+                          and for `zero_times_inf`
     data_error, grad_error      the same in units of what is allowed: over 1 where the two differ, and only there
     finite_difference, torch_grad    the gradient by other means; None where there is none
     tensor_overwritten, scalar_overwritten    what it would hold with `=` in the place of `+=`
+    zero_times_inf        whether the tensor gradient is nan, and the scalar one is not, only because the tensor engine
+                          sends 0 times inf through what the result does not depend on; that is no mismatch
     matches               whether data and gradient agree within the tolerance
     """
 
@@ -49,6 +52,7 @@ class Row:
     torch_grad: float | None
     tensor_overwritten: float | None
     scalar_overwritten: float | None
+    zero_times_inf: bool
     matches: bool
 
     @property
@@ -87,6 +91,7 @@ class NodeComparison(Titled):
     scalar_overwritten: np.ndarray | None = None
     finite_difference: np.ndarray | None = None
     torch_grad: np.ndarray | None = None
+    zero_times_inf: np.ndarray | None = None
 
     @property
     def is_constant(self) -> bool:
@@ -110,7 +115,7 @@ class NodeComparison(Titled):
         """Where the gradients agree; everywhere for a constant."""
         if self.is_constant:
             return np.ones(self.shape, dtype=bool)
-        return close(self.tensor_grad, self.scalar_grad, self.grad_allowed)
+        return close(self.tensor_grad, self.scalar_grad, self.grad_allowed) | self._excused
 
     @cached_property
     def matches(self) -> np.ndarray:
@@ -124,8 +129,10 @@ class NodeComparison(Titled):
 
     @cached_property
     def grad_difference(self) -> np.ndarray | None:
-        """How far the gradients are apart; inf where only one of them is finite or nan."""
-        return None if self.is_constant else distance(self.tensor_grad, self.scalar_grad)
+        """How far the gradients are apart; inf where only one of them is finite or nan, but for 0 times inf."""
+        if self.is_constant:
+            return None
+        return np.where(self._excused, 0.0, distance(self.tensor_grad, self.scalar_grad))
 
     @cached_property
     def data_error(self) -> np.ndarray:
@@ -136,6 +143,10 @@ class NodeComparison(Titled):
     def grad_error(self) -> np.ndarray | None:
         """How far the gradients are apart in units of what is allowed: over 1 where they differ, and only there."""
         return None if self.is_constant else _in_units(self.grad_difference, self.grad_allowed, self.grad_matches)
+
+    @property
+    def _excused(self) -> np.ndarray:
+        return np.zeros(self.shape, dtype=bool) if self.zero_times_inf is None else self.zero_times_inf
 
     @property
     def ok(self) -> bool:
@@ -159,6 +170,7 @@ class NodeComparison(Titled):
             name=element_name(self.name, index),
             op=self.op,
             index=index,
+            zero_times_inf=bool(self._excused[index]),
             matches=bool(self.matches[index]),
             **{field: _at(getattr(self, field), index) for field in _NUMBERS},
         )

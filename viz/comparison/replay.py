@@ -18,6 +18,7 @@ from viz.comparison.operations import operation
 from viz.errors import TooLargeError, UserError
 from viz.names import find_names, name_all
 
+
 def rebuild(
     root: Value, namespace: Mapping[str, Any], gradient: Any, *, most: int
 ) -> tuple[Repeatable, Pair, dict[Node, str]]:
@@ -69,7 +70,7 @@ class _ScalarProgram:
 
 def _operation(node: Value, name: str) -> Callable[..., Any]:
     """What made `node`. Raises UserError if that is no operation of this package's."""
-    known = operation(str(node._op or ""))
+    known = operation(str(node._op or ""), len(node._prev))
     if known is not None and node._closure is None and node._local is not None:
         return known
     raise UserError(

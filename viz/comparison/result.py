@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Any
 from micrograd import Value
 from tensorgrad import Tensor
 from viz import plain
-from viz.comparison import verdict
+from viz.comparison import html, verdict
 from viz.comparison.lifted import Pair
 from viz.comparison.picture import draw_pair
 from viz.comparison.records import NodeComparison, Row
@@ -97,7 +96,7 @@ class Comparison:
 
         most  how many rows there are at most; elements that disagree come in any case
         """
-        return "\n".join([table(self.nodes, every=all, most=most), *self.notes, self.summary()])
+        return "\n".join([str(table(self.nodes, every=all, most=most)), *self.notes, self.summary()])
 
     def summary(self) -> str:
         """The last lines of the table: whether all agree, and if not, where to look."""
@@ -133,5 +132,8 @@ class Comparison:
         state = "all match" if self.ok else f"{self.mismatches:,} differ"
         return f"<Comparison of {self.elements:,} elements in {len(self.nodes):,} nodes: {state}>"
 
+    def __str__(self) -> str:
+        return self.table()
+
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.table())}</pre>"
+        return html.comparison(table(self.nodes), [*self.notes, *self.summary().splitlines()])

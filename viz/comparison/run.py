@@ -9,6 +9,7 @@ from typing import Any
 from micrograd import Value
 from micrograd.backprop import Node
 from tensorgrad import Tensor
+from viz.comparison.kept import leaves_kept
 from viz.comparison.lifted import MOST_SCALARS, Pair, Program, Repeatable, run_on_both
 from viz.comparison.measure import compare_pair
 from viz.comparison.operands import operand, parameter_names
@@ -53,28 +54,39 @@ def compare(
     finite_differences  whether to compute them (for at most 2,000 elements of leaves)
     max_scalars         how many scalar nodes there may be
 
-    The program runs several times, each with Python's and NumPy's random generators in the same state. All data and
-    gradients are put back. While it runs lifted, `x.dtype` and `x.data.dtype` are `object` for each Tensor that takes
-    a gradient: a program that branches on the dtype takes the branch of no float there.
+    The program runs several times, each with Python's and NumPy's random generators in the same state. Leaves that
+    require gradients have, afterwards, the data and the gradients that they had before, whatever the program does to
+    them; a program that goes back through its graph or updates its parameters is refused. While it runs lifted,
+    `x.dtype` and `x.data.dtype` are `object` for each Tensor that takes a gradient: a program that branches on the
+    dtype takes the branch of no float there.
 
-    Raises UserError for an input that is no array of numbers, for a program that returns no Tensor that requires a
-    gradient or that cannot run on Values, for a graph with an operation that cannot be done again (the user's own, or
-    one that was not recorded), and where `gradient` is missing; TooLargeError over `max_scalars`; TypeError for what
-    is no program and no node, and for a node with inputs. What the program itself raises comes through.
+    Raises UserError for an input that is no array of numbers; for a program that returns no Tensor that requires a
+    gradient, that cannot run on Values, or that calls NumPy's functions on Tensors; for a graph with an operation that
+    cannot be done again (the user's own, or one that was not recorded); and where `gradient` is missing. TooLargeError
+    over `max_scalars`; TypeError for what is no program and no node, and for a node with inputs. What else the program
+    itself raises comes through.
     """
     _check(program, inputs)
     namespace = caller_namespace() if names is None else names
-    if isinstance(program, Value):
-        run, pair, given = rebuild(program, namespace, gradient, most=max_scalars)
-    else:
-        run, given = _on_operands(program, inputs, namespace)
-        pair = run_on_both(run, gradient, most=max_scalars)
-    comparison = compare_pair(pair, given, rtol=rtol, atol=atol)
+    with leaves_kept():
+        if isinstance(program, Value):
+            run, pair, given = rebuild(program, namespace, gradient, most=max_scalars)
+        else:
+            run, given = _on_operands(program, inputs, namespace)
+            pair = run_on_both(run, gradient, most=max_scalars)
+        comparison = compare_pair(pair, given, rtol=rtol, atol=atol)
+        return _with_notes_and_references(comparison, program, run, torch=torch, differences=finite_differences)
+
+
+def _with_notes_and_references(
+    comparison: Comparison, program: Program | Node, run: Repeatable, *, torch: bool, differences: bool
+) -> Comparison:
+    """The comparison with what there is to say of a graph that existed already, and with the other columns."""
     if isinstance(program, Value) and not all(node.data_matches.all() for node in comparison.nodes):
-        comparison = replace(comparison, notes=(_CHANGED,))
+        comparison = replace(comparison, notes=(*comparison.notes, _CHANGED))
     if isinstance(program, Tensor) and torch:
-        comparison, torch = replace(comparison, notes=(_NO_TORCH,)), False
-    return _with_references(comparison, run, torch=torch, differences=finite_differences)
+        comparison, torch = replace(comparison, notes=(*comparison.notes, _NO_TORCH)), False
+    return _with_references(comparison, run, torch=torch, differences=differences)
 
 
 def _check(program: Any, inputs: tuple[Any, ...]) -> None:

@@ -3,39 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from viz.comparison.records import NodeComparison, Row
 from viz.text import clip, number, short
 
 _DIGITS = 6
 _TWO_BUGS = (
-    "Under = the engines may differ, and both be right: a sum inside a tensor operation is one edge for each of its "
-    "terms in the scalar graph, so there more is overwritten."
+    "Under = (the columns = scalar and = tensor) the engines may differ, and both be right: a sum inside a tensor "
+    "operation is one edge for each of its terms in the scalar graph, so there more is overwritten."
 )
 
 Column = tuple[str, Callable[[Row], str]]
 
 
-def table(nodes: Sequence[NodeComparison], *, every: bool = False, most: int = 200) -> str:
-    """The elements of the named leaves and of what differs, or with `every` of all nodes; an empty line at the end.
+@dataclass(frozen=True)
+class Table:
+    """A comparison's elements as text.
+
+    titles    of the columns
+    rows      a text for each column
+    differ    for each row, whether the engines differ there
+    left_out  how many more rows there are
+    notes     what the reader should know of the columns
+    """
+
+    titles: list[str]
+    rows: list[list[str]]
+    differ: list[bool]
+    left_out: int
+    notes: list[str]
+
+    @property
+    def more(self) -> list[str]:
+        """A line that says how many rows are left out, if any."""
+        return [f"... and {self.left_out:,} more rows"] if self.left_out else []
+
+    def __str__(self) -> str:
+        """In aligned columns; then an empty line, and the notes."""
+        return "\n".join([*_aligned([self.titles, *self.rows]), *self.more, "", *self.notes])
+
+
+def table(nodes: Sequence[NodeComparison], *, every: bool = False, most: int = 200) -> Table:
+    """The elements of the named leaves and of what differs, or with `every` of all nodes.
 
     most  how many rows there are at most; elements that disagree come first in the choice
     """
-    nodes = list(nodes) if every else _leaves(nodes)
+    nodes = sorted(nodes, key=_is_literal) if every else _leaves(nodes)
     rows = [row for node in nodes for row in node.rows()]
     shown = _chosen(rows, most)
     columns = _columns(shown, {node.key: clip(node.formula) for node in nodes})
-    lines = _aligned([[title for title, _ in columns], *([text(row) for _, text in columns] for row in shown)])
-    if len(shown) < len(rows):
-        lines.append(f"... and {len(rows) - len(shown):,} more rows")
-    return "\n".join([*lines, "", *([_TWO_BUGS] if _overwritten_differ(shown) else [])])
+    return Table(
+        titles=[title for title, _ in columns],
+        rows=[[text(row) for _, text in columns] for row in shown],
+        differ=[not row.matches for row in shown],
+        left_out=len(rows) - len(shown),
+        notes=[_TWO_BUGS] if _overwritten_differ(shown) else [],
+    )
+
+
+def _is_literal(node: NodeComparison) -> bool:
+    """Whether it is a number that the program is written with; these are listed last."""
+    return node.is_leaf and not node.named and not node.shape
 
 
 def _leaves(nodes: Sequence[NodeComparison]) -> list[NodeComparison]:
     """The leaves that take gradients and have a name, and every node that disagrees. Without a name are the numbers
     that a program of Values is written with: they are shown only where nothing else is."""
     leaves = [node for node in nodes if node.is_leaf and not node.is_constant]
-    chosen = set([node for node in leaves if node.named or node.shape] or leaves)
+    chosen = set([node for node in leaves if not _is_literal(node)] or leaves)
     return [node for node in nodes if node in chosen or not node.ok]
 
 
@@ -56,7 +92,7 @@ def _columns(rows: Sequence[Row], formulas: Mapping[str, str]) -> list[Column]:
     columns += [
         ("scalar gradient", lambda row: _text(row.scalar_grad, "constant")),
         ("tensor gradient", lambda row: _text(row.tensor_grad, "constant")),
-        ("difference", lambda row: "" if row.grad_difference is None else short(row.grad_difference, 2)),
+        ("difference", _difference),
     ]
     if has("finite_difference"):
         columns.append(("finite difference", lambda row: _text(row.finite_difference)))
@@ -67,13 +103,21 @@ def _columns(rows: Sequence[Row], formulas: Mapping[str, str]) -> list[Column]:
         columns.append(("= tensor", lambda row: _text(row.tensor_overwritten)))
     elif has("tensor_overwritten"):
         columns.append(("= gradient", lambda row: _text(row.tensor_overwritten)))
-    if not all(row.matches for row in rows):
-        columns.append(("", lambda row: "" if row.matches else "<- differs"))
+    if any(map(_mark, rows)):
+        columns.append(("", _mark))
     return columns
 
 
+def _difference(row: Row) -> str:
+    return "" if row.grad_difference is None or row.zero_times_inf else short(row.grad_difference, 2)
+
+
+def _mark(row: Row) -> str:
+    return "<- 0 times inf" if row.zero_times_inf and row.matches else "" if row.matches else "<- differs"
+
+
 def _overwritten_differ(rows: Sequence[Row]) -> bool:
-    return any(_text(row.scalar_overwritten) != _text(row.tensor_overwritten) for row in rows)
+    return any(_text(row.scalar_overwritten) != _text(row.tensor_overwritten) for row in rows if not row.zero_times_inf)
 
 
 def _chosen(rows: Sequence[Row], most: int) -> list[Row]:

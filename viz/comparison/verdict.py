@@ -71,6 +71,19 @@ def summary(nodes: Sequence[NodeComparison]) -> str:
     return "\n".join(lines if from_torch is None else [*lines, f"torch: largest difference {short(from_torch, 2)}."])
 
 
+def zeros_in_words(nodes: Sequence[NodeComparison]) -> str:
+    """A note on the gradients that are nan by tensors because of 0 times inf, and are not counted; "" for none."""
+    found = [node for node in nodes if node.zero_times_inf is not None and node.zero_times_inf.any()]
+    if not found:
+        return ""
+    number_of = count(sum(int(node.zero_times_inf.sum()) for node in found), "gradient")
+    first = next(row for row in found[0].rows() if row.zero_times_inf)
+    return (
+        f"{number_of} nan by tensors and not by scalars, first that of {clip(first.name)}: the tensor engine, like "
+        "torch, sends 0 times inf through elements that the result does not depend on. Not counted as mismatches."
+    )
+
+
 def _worst_in_words(nodes: Sequence[NodeComparison]) -> str:
     row = worst(nodes)
     if row is None or _badness(row)[1] == 0:
