@@ -246,10 +246,43 @@ def test_notebooks_get_the_page_in_a_frame():
     assert 'title="a &quot;title&quot; &amp; &lt;more&gt;"' in frame
 
 
+def test_a_page_is_one_line_at_the_prompt():
+    assert repr(step(example(), names={})) == "<Page 'L = f*a': save it with .save('step.html')>"
+    assert len(repr(step(example(), title="x" * 1000))) < 100
+
+
 def test_the_title_is_what_was_given_or_the_root():
     assert step(example(), title="mine").title == "mine"
     a = Value(1.0, label="a")
     assert step(a * 2.0, names={}).title == "L = a*2"
+
+
+# -- room and time -----------------------------------------------------------------------------------------------------
+
+
+def test_a_long_label_is_cut_wherever_the_page_has_it():
+    a = Value(1.0, label="a" * 1_000_000)
+    text = step(a * a, names={}).html
+    assert len(text) < 100_000
+    assert max(map(len, re.findall("a+", text))) < 500
+
+
+def test_edges_that_pass_many_nodes_are_laid_out_once(monkeypatch):
+    nodes = [Value(1.0)]
+    for _ in range(12):
+        nodes.append(nodes[-1] * nodes[0])
+    graph = trace(sum(nodes), names={}).graph
+    arguments = graph, [120] * len(graph), (50, 22)
+    layouts = page_layout.layouts(*arguments)
+    assert tuple(layouts) == page_layout.DIRECTIONS
+    assert page_layout._ranks_passed(graph, layouts["LR"]) > 50
+    monkeypatch.setattr(page_layout, "_MANY_RANKS_PASSED", 50)
+    assert list(page_layout.layouts(*arguments)) == ["LR"]
+
+
+def test_neighbouring_ranks_have_nothing_to_pass():
+    graph = trace(Value(2.0, label="a") * Value(3.0, label="b"), names={}).graph
+    assert page_layout._ranks_passed(graph, page_layout.lay_out(graph, [90, 120, 150], (50, 22), "LR")) == 0
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------

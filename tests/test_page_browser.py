@@ -205,6 +205,23 @@ def test_overwriting_shows_what_is_lost(opened):
         ]
 
 
+def test_of_a_zero_that_is_overwritten_nothing_is_lost(opened):
+    """y receives 0 and then 3 in the first graph, 3 and then 0 in the second."""
+    x, y = Value(0.0, label="x"), Value(2.0, label="y")
+    with opened(step(y * 3.0 + y * x, names={}), address("overwrite", 99)) as tab:
+        assert ledger(tab, "y") == ["0.0000", "3.0000"]
+        assert tab.locator("#ledger s").count() == len(lost(tab)) == 0
+    with opened(step(y * x + y * 3.0, names={}), address("overwrite", 99)) as tab:
+        assert ledger(tab, "y") == ["3.0000 lost", "0.0000"]
+        assert lost(tab) == ["+3"]
+
+
+def ledger(tab: Any, name: str) -> list[str]:
+    """The contributions that the panel lists for a node."""
+    tab.get_by_role("button", name=name, exact=True).click()
+    return tab.locator("#ledger tbody td:nth-child(2)").all_text_contents()
+
+
 def test_the_first_view_makes_the_point(opened):
     with opened(step(seven(Value), names={})) as tab:
         text = " ".join(tab.locator("#now .verdict").inner_text().split())
@@ -217,7 +234,7 @@ def test_the_first_view_makes_the_point(opened):
 def test_both_edges_of_a_square_carry_a_contribution(opened):
     with opened(step(square(Value), names={}), address("overwrite", 3)) as tab:
         assert lost(tab) == ["+3"]
-        assert chips(tab) == ["+3", "seed +1"]
+        assert chips(tab) == ["seed +1", "+3"]  # the current one is drawn last
         boxes = [chip.bounding_box() for chip in tab.locator(".chip.shown rect").all()[:2]]
         first, second = sorted(boxes, key=lambda box: (box["y"], box["x"]))
         apart = first["y"] + first["height"] <= second["y"] or first["x"] + first["width"] <= second["x"]
@@ -282,8 +299,20 @@ def test_a_rule_of_the_users_own_is_shown_as_such(opened):
 
     y._backward = backward
     with opened(step(y * float("inf"), names={}), address("add", 4)) as tab:
-        assert tab.locator("#code .runs").text_content() == "x.grad += the rule assigned to _backward"
+        assert tab.locator("#code .runs").text_content() == "x.grad += ...  # the rule assigned to _backward"
+        now = " ".join(tab.locator("#now").inner_text().split())
+        assert "y sends to x: contribution of y’s own rule inf" in now
+        assert "Measured: the rule was run on emptied gradients." in now
         assert shown(tab)[0] == "inf"
+
+
+def test_an_operation_without_a_rule_in_words_has_no_code_for_it(opened):
+    x = tensor([1.0, 2.0], "x")
+    y = x * 2.0
+    y._op = "twice"
+    with opened(step(y.sum(), names={}), address("add", 3)) as tab:
+        assert tab.locator("#code .runs").text_content() == "x.grad += ...  # the rule of twice"
+        assert "contribution by the rule of twice" in " ".join(tab.locator("#now").inner_text().split())
 
 
 def test_not_reached_constant_and_zero_look_different(opened):
@@ -545,6 +574,52 @@ def test_a_notebook_frame_has_no_address_but_works(browser):
     tab.close()
 
 
+@pytest.mark.parametrize("hidden", ["display:none", "width:0;height:0", "width:20px;height:20px"])
+@pytest.mark.parametrize("name", ["seven values", "wide"])
+def test_a_notebook_frame_that_is_shown_later_opens_on_the_graph(browser, name, hidden):
+    """Notebooks make the frame before it has its size."""
+    root = sum(Value(1.0) * 2.0 for _ in range(40)) if name == "wide" else PROGRAMS[name]()
+    frame = step(root, names={})._repr_html_()
+    tab = browser.new_page(viewport={"width": 1100, "height": 900})
+    tab.set_content(f"<!doctype html><body><div style='overflow:hidden;{hidden}'>{frame}</div></body>")
+    inner = tab.frames[1]
+    inner.wait_for_selector("#position:has-text('step')", state="attached")
+    tab.locator("div").evaluate("div => div.removeAttribute('style')")
+    inner.wait_for_function("() => document.querySelector('#stage svg').getAttribute('width') > 300")
+    boxes = [box.bounding_box() for box in inner.locator(".node rect").all()]
+    seen = [inside(inner, box) for box in boxes]
+    if name == "wide":
+        assert seen[-1]  # the root, and what is around it, at a size that can be read
+        assert sum(seen) > 5
+    else:
+        assert all(seen)
+    assert boxes[0]["height"] > 40
+    tab.close()
+
+
+def test_a_page_with_one_layout_fits_a_phone_too(opened, monkeypatch):
+    monkeypatch.setattr("viz.pages.layout._MANY_RANKS_PASSED", 0)
+    with opened(step(seven(Value), names={}), address("overwrite", 7), viewport=PHONE) as tab:
+        assert lost(tab) == ["+4"]
+        tab.locator("#fit").click()
+        assert all(inside(tab, box.bounding_box()) for box in tab.locator(".node rect").all())
+
+
+def test_a_stage_of_another_size_shows_what_the_reader_chose(opened):
+    with opened(step(seven(Value), names={})) as tab:
+        box = tab.locator(".node.leaf rect").first
+        tab.locator("#zoom-in").click()
+        tab.locator("#zoom-in").click()
+        zoomed = box.bounding_box()["width"]
+        tab.set_viewport_size({"width": 1300, "height": 700})
+        tab.wait_for_function("() => document.querySelector('#stage svg').getAttribute('width') < 1000")
+        assert box.bounding_box()["width"] == pytest.approx(zoomed)
+        tab.locator("#fit").click()
+        tab.set_viewport_size({"width": 900, "height": 700})
+        tab.wait_for_function("() => document.querySelector('#stage svg').getAttribute('width') < 600")
+        assert all(inside(tab, box.bounding_box()) for box in tab.locator(".node rect").all())
+
+
 def test_the_net_opens_and_steps_to_the_end(opened):
     root = net()
     passed = trace(root, overwrite, names={})
@@ -560,6 +635,17 @@ def test_the_net_opens_and_steps_to_the_end(opened):
         assert in_view(tab, ".node.receiver rect")
         tab.locator("#fit").click()
         assert all(inside(tab, box.bounding_box()) for box in tab.locator(".node rect").all()[::40])
+        for current in (".node.sender rect", ".node.receiver rect", ".edge.now"):  # seen from afar too
+            assert tab.locator(current).evaluate("e => getComputedStyle(e).vectorEffect") == "non-scaling-stroke"
+
+
+def test_the_chip_of_the_step_lies_on_top(opened):
+    """Step 300 of the net sends 0 along an edge whose chip an older one, +1.263, would cover."""
+    with opened(step(net(), names={}), address("overwrite", 300)) as tab:
+        assert tab.locator(".chip.now").count() == 1
+        assert tab.locator(".chip").last.get_attribute("class") == tab.locator(".chip.now").get_attribute("class")
+        tab.keyboard.press("ArrowLeft")
+        assert "now" in tab.locator(".chip").last.get_attribute("class").split()
 
 
 def in_view(tab: Any, selector: str) -> bool:

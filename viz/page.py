@@ -12,12 +12,12 @@ from string import Template
 from typing import Any
 
 from micrograd.backprop import Node, add, overwrite, topological_order
-from viz import files
+from viz import files, text
 from viz.errors import UserError
 from viz.graph import check_node
 from viz.limits import check_page
 from viz.names import caller_namespace
-from viz.pages.data import page_data, script_json
+from viz.pages.data import MOST_NAME_CHARACTERS, page_data, script_json
 from viz.trace import trace
 
 _SUFFIXES = (".html", ".htm")
@@ -25,7 +25,7 @@ _SCRIPTS = ("dom.js", "run.js", "viewport.js", "graph.js", "now.js", "tables.js"
 _FRAME_HEIGHT = 640
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page:
     """A page that needs no server, no network and no other file. `html` is its text."""
 
@@ -36,6 +36,9 @@ class Page:
         """Write the page to `path`, whole or not at all. Raises UserError for a suffix that is not .html or .htm."""
         check_suffix(path)
         return files.write(path, self.html)
+
+    def __repr__(self) -> str:
+        return f"<Page {text.clip(self.title)!r}: save it with .save('step.html')>"
 
     def _repr_html_(self) -> str:
         """For notebooks: the page in a frame of its own, so that neither can disturb the other."""
@@ -62,8 +65,12 @@ def step(
     names     a namespace to look node names up in; by default the caller's variables
     title     the page's heading; by default the root's name and formula
 
+    A graph in which many edges pass many nodes takes its time to lay out: a second or two for 250 nodes that use each
+    other at random, half a minute for 400; a network of 1,000 takes less than a second.
+
     Raises what `root.backward(gradient)` would; TooLargeError for more than 2,000 nodes; NoDotError where no dot
-    program can lay the graph out; UserError for a path that cannot be written or does not end in .html or .htm.
+    program can lay the graph out; UserError for a path that cannot be written or does not end in .html or .htm, and
+    for complex numbers.
     """
     check_node(root)
     if path is not None:
@@ -72,7 +79,7 @@ def step(
     names = caller_namespace() if names is None else names
     accumulated = trace(root, add, gradient=gradient, names=names)
     overwritten = trace(root, overwrite, gradient=gradient, names=names)
-    heading = _encodable(accumulated.graph.root.title if title is None else title)
+    heading = text.cut(_encodable(accumulated.graph.root.title if title is None else title), MOST_NAME_CHARACTERS)
     page = Page(_assemble(heading, script_json(page_data(accumulated, overwritten))), heading)
     if path is not None:
         page.save(path)

@@ -35,8 +35,12 @@ def signed(x: float, digits: int = 6) -> str:
 
 def clip(text: str, most: int = 40) -> str:
     """`text` on one line of at most `most` characters, the rest as an ellipsis."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return cut(" ".join(text.split()), most)
+
+
+def cut(text: str, most: int) -> str:
+    """`text` as it is up to `most` characters, the rest as an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def count(n: int, thing: str) -> str:

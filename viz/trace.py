@@ -19,6 +19,12 @@ from viz.words import entry, local_derivative
 
 Combine = Callable[[Any, Any], Any]
 
+OWN_RULE = "the rule assigned to _backward"
+"""`Step.rule` of what a rule of the user's own sends."""
+
+UNKNOWN_RULE = "the rule of {op}"
+"""`Step.rule` for an operation without one in words."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -136,12 +142,12 @@ class _Sender:
         """The local derivative as text, None where the rule is no product with one; and the contribution as text."""
         op, name = self.record.op, self.record.name
         if self.node._closure is not None:
-            return None, "the rule assigned to _backward"
+            return None, OWN_RULE
         local = local_derivative(op, slot, self.operands, name)
         if local is None and self.node._local is not None:  # a scalar operation of the user's, which has no words
             local = f"d{name}/d{to.name}"
             return local, f"{local} * {name}.grad"
-        return local, rule_text(self.entry, slot, self.operands, name) or f"the rule of {op}"
+        return local, rule_text(self.entry, slot, self.operands, name) or UNKNOWN_RULE.format(op=op)
 
     def _slopes(self) -> Sequence[Quantity | None]:
         """d(node)/d(operand) for each operand and element: stored with a scalar; of a tensor, what it sends for a

@@ -89,9 +89,10 @@ function wire() {
   new ResizeObserver(arrange).observe(stage);
 }
 
+// The stage has another size.
 function arrange() {
-  if (view.arrange()) show();
-  else if (view.viewport.fitted) view.viewport.fit();
+  if (!view.arrange()) view.viewport.refit();
+  if (view.viewport.kept === "start") follow(show());
 }
 
 wire();

@@ -13,12 +13,16 @@ import numpy as np
 
 from viz import text
 from viz.graph import Graph, NodeRecord
-from viz.pages.layout import DIRECTIONS, NODE_HEIGHT, Layout, lay_out
+from viz.pages.layout import NODE_HEIGHT, Layout, layouts
 from viz.pages.quantities import Interned, Quantities
-from viz.trace import Step, Trace
+from viz.trace import OWN_RULE, UNKNOWN_RULE, Step, Trace
 from viz.words import formula
 
-_MOST_TITLE_CHARACTERS = 30
+MOST_NAME_CHARACTERS = 200
+"""Of a name or title on the page, which repeats them many times; longer ones end in an ellipsis."""
+
+_MOST_RULE_CHARACTERS = 500
+_MOST_TITLE_CHARACTERS = 30  # in a box
 
 # The page's fonts, as step.css sets them: pixels a character, a little more than the widest common font needs.
 _TITLE_CHARACTER = 8.2
@@ -38,6 +42,7 @@ _STEP_FIELDS = (
     "local",
     "localText",
     "rule",
+    "ruleKind",
 )
 
 
@@ -52,8 +57,8 @@ def page_data(accumulated: Trace, overwritten: Trace) -> dict[str, Any]:
     quantities, words = Quantities(), Interned()
     graph = accumulated.graph
     passes = {
-        "add": [_step_row(step, quantities, words) for step in accumulated.steps],
-        "overwrite": [_step_row(step, quantities, words) for step in overwritten.steps],
+        "add": [_step_row(step, graph, quantities, words) for step in accumulated.steps],
+        "overwrite": [_step_row(step, graph, quantities, words) for step in overwritten.steps],
     }
     nodes = [_node(node, graph, quantities) for node in graph.nodes]
     widths = _node_widths(nodes, passes, quantities.records)
@@ -64,7 +69,7 @@ def page_data(accumulated: Trace, overwritten: Trace) -> dict[str, Any]:
         "chip": _CHIP,
         "leaves": [_index(node.key) for node in _leaves(graph)],
         "edges": [[_index(edge.parent), _index(edge.child), edge.slot] for edge in graph.edges],
-        "layouts": {name: _layout(lay_out(graph, widths, chip, name)) for name in DIRECTIONS},
+        "layouts": {name: _layout(layout) for name, layout in layouts(graph, widths, chip).items()},
         "stepFields": list(_STEP_FIELDS),
         "passes": passes,
         "quantities": quantities.records,
@@ -80,8 +85,8 @@ def script_json(data: Any) -> str:
 
 def _node(node: NodeRecord, graph: Graph, quantities: Quantities) -> dict[str, Any]:
     return {
-        "name": node.name,
-        "title": node.title,
+        "name": text.cut(node.name, MOST_NAME_CHARACTERS),
+        "title": text.cut(node.title, MOST_NAME_CHARACTERS),
         "short": _short_title(node, graph),
         "parents": [_index(parent) for parent in node.parents],
         "data": quantities.of(node.data),
@@ -105,8 +110,12 @@ def _leaves(graph: Graph) -> list[NodeRecord]:
     return [node for node in leaves if node.named or np.shape(node.data)] or leaves
 
 
-def _step_row(step: Step, quantities: Quantities, words: Interned) -> list[int | None]:
+def _step_row(step: Step, graph: Graph, quantities: Quantities, words: Interned) -> list[int | str | None]:
     """One step as a row of _STEP_FIELDS."""
+
+    def word(text_of_step: str | None) -> int | None:
+        return None if text_of_step is None else words.index(text.cut(text_of_step, _MOST_RULE_CHARACTERS))
+
     return [
         None if step.sender is None else _index(step.sender),
         _index(step.receiver),
@@ -116,9 +125,19 @@ def _step_row(step: Step, quantities: Quantities, words: Interned) -> list[int |
         quantities.of(step.after),
         quantities.of(step.upstream),
         quantities.of(step.local),
-        None if step.local_text is None else words.index(step.local_text),
-        words.index(step.rule),
+        word(step.local_text),
+        word(step.rule),
+        _rule_kind(step, graph),
     ]
+
+
+def _rule_kind(step: Step, graph: Graph) -> str:
+    """What `step.rule` is: an expression ("code"), the name of an operation's rule ("name"), or a mention of the rule
+    that the user assigned ("own")."""
+    if step.rule == OWN_RULE:
+        return "own"
+    named = step.sender is None or step.rule == UNKNOWN_RULE.format(op=graph[step.sender].op)
+    return "name" if named else "code"
 
 
 def _index(key: str) -> int:

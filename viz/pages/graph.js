@@ -25,8 +25,9 @@ class GraphView {
   // Take the layout that fills the stage better. Returns whether it is another one than before.
   arrange() {
     this.viewport.measure();
-    const scale = (name) => this.viewport.fitScale(this.run.layouts[name]);
-    const best = scale("LR") >= scale("TB") ? "LR" : "TB";
+    const { layouts } = this.run;
+    const scale = (name) => this.viewport.fitScale(layouts[name]);
+    const best = Object.keys(layouts).reduce((a, b) => (scale(a) >= scale(b) ? a : b));
     if (best === this.layoutName) return false;
     this.layoutName = best;
     this.build(this.run.layouts[best]);
@@ -45,11 +46,9 @@ class GraphView {
     this.nodes = run.nodes.map((node, i) => this.node(node, this.boxes[i]));
     this.chips = run.edges.map(() => chip(run.chip));
     this.seed = chip(run.chip);
-    this.layer.replaceChildren(
-      svg("g", {}, ...this.edges),
-      svg("g", {}, ...this.nodes.map((node) => node.group)),
-      svg("g", {}, ...this.chips.map((c) => c.group), this.seed.group),
-    );
+    this.chipLayer = svg("g", {}, ...this.chips.map((c) => c.group), this.seed.group);
+    const boxes = svg("g", {}, ...this.nodes.map((node) => node.group));
+    this.layer.replaceChildren(svg("g", {}, ...this.edges), boxes, this.chipLayer);
     this.placeChips();
     const root = this.boxes[run.root.index];
     place(this.seed, { x: root.x + root.width / 2, y: root.y + root.height + run.chip.height / 2 + 3 });
@@ -134,6 +133,7 @@ class GraphView {
     const now = arrival && arrival.step === step;
     this.mark(chip.group, "chip", { shown: arrival, now, lost: arrival?.lost, [sign]: true });
     if (!arrival) return;
+    if (now) this.chipLayer.append(chip.group); // on top of the others
     const text = prefix + arrival.step.contribution.chip;
     if (!write(chip.text, text)) return;
     const half = this.chipWidth(text.length) / 2;

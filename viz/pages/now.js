@@ -55,10 +55,18 @@ function seeding({ receiver, contribution }) {
 function sending(step) {
   const { sender, receiver, contribution } = step;
   const sentence = paragraph("", bold(sender.name), " sends to ", bold(receiver.name), ":");
+  if (step.ruleKind === "own") return [sentence, ...measured(step)];
   if (step.local === null) {
-    return [sentence, list([["contribution ", code(step.rule)], result(contribution)])];
+    const term = step.ruleKind === "code" ? code(step.rule) : `by ${step.rule}`;
+    return [sentence, list([["contribution ", term], result(contribution)])];
   }
   return [sentence, isArray(contribution) ? elementwise(step) : product(step)];
+}
+
+// A rule of the user's own says nothing of how it comes to what it sends.
+function measured({ sender, contribution }) {
+  const term = ["contribution of ", code(sender.name), "’s own rule"];
+  return [list([term, result(contribution)]), paragraph("muted", "Measured: the rule was run on emptied gradients.")];
 }
 
 function product({ sender, contribution, local, localText, upstream }) {

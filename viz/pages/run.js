@@ -60,6 +60,7 @@ class Run {
       local: quantity(field.local),
       localText: word(field.localText),
       rule: word(field.rule),
+      ruleKind: field.ruleKind,
     };
   }
 
@@ -73,7 +74,8 @@ class Run {
     let seed = null;
     for (const step of steps.slice(0, at)) {
       const arrival = { step, lost: false };
-      if (mode === "overwrite" && latest.has(step.receiver)) latest.get(step.receiver).lost = true;
+      const replaced = latest.get(step.receiver);
+      if (replaced) replaced.lost = this.isLost(mode, replaced.step);
       latest.set(step.receiver, arrival);
       gradients[step.receiver.index] = step.after;
       if (step.edge) arrivals[step.edge.index] = arrival;
@@ -89,8 +91,13 @@ class Run {
     return steps.map((step, i) => ({
       step,
       arrived: i < arrived,
-      lost: mode === "overwrite" && i < arrived - 1,
+      lost: i < arrived - 1 && this.isLost(mode, step),
     }));
+  }
+
+  // Whether what a step brought is gone when another one comes to the same gradient: not if it was 0.
+  isLost(mode, step) {
+    return mode === "overwrite" && step.contribution.sign !== 0;
   }
 
   // What the sender of a step sends, in order: the lines of its rule.

@@ -50,9 +50,13 @@ function showControls() {
 function go(at) {
   state.at = Math.min(Math.max(at, 0), run.length);
   state.over = null; // a pointer that merely rests on a node does not hold the panel there
-  const { step } = show();
-  view.follow(step ? [step.sender, step.receiver].filter(Boolean) : [run.root]);
+  follow(show());
   writeAddress();
+}
+
+// Bring what a moment is about into view.
+function follow({ step }) {
+  view.follow(step ? [step.sender, step.receiver].filter(Boolean) : [run.root]);
 }
 
 function setMode(mode) {

@@ -4,7 +4,8 @@ const MOST_ROWS = 60;
 
 function ruleLines(run, { step, mode }) {
   return run.siblings(mode, step).map((line) => {
-    const text = `${line.receiver.name}.grad ${OPERATORS[mode]} ${line.rule}`;
+    const sent = line.ruleKind === "code" ? line.rule : `...  # ${line.rule}`;
+    const text = `${line.receiver.name}.grad ${OPERATORS[mode]} ${sent}`;
     return html("span", line === step ? { class: "runs", "aria-current": "step" } : {}, text);
   });
 }

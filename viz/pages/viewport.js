@@ -1,4 +1,7 @@
 // Which part of the drawing the stage shows: pan, zoom, fit, follow.
+//
+// Whether a change of the stage's size moves it depends on how that part came about: `kept` is "start" as long as the
+// page chose it, "all" after a fit, "place" once the reader has dragged or zoomed.
 
 const LARGEST = 3;
 const SMALLEST = 0.03;
@@ -15,16 +18,19 @@ class Viewport {
     this.content = { width: 1, height: 1 };
     this.scale = 1;
     this.x = this.y = 0;
-    this.fitted = true;
+    this.kept = "start";
+    this.size = { width: 0, height: 0 };
     this.moved = false; // whether the last press was a drag and not a click
     this.measure();
     this.listen();
   }
 
   // Take over the stage's size. The picture gets it in pixels: in per cent, each step would lay it out anew, all of
-  // it (70 ms for 400 nodes).
+  // it (70 ms for 400 nodes). A stage that is hidden, as in a notebook's frame that is not laid out yet, has none.
   measure() {
-    this.size = { width: this.stage.clientWidth, height: this.stage.clientHeight };
+    const { clientWidth: width, clientHeight: height } = this.stage;
+    if (!width || !height) return;
+    this.size = { width, height };
     furnish(this.picture, this.size, []);
   }
 
@@ -34,7 +40,7 @@ class Viewport {
   }
 
   fit() {
-    this.fitted = true;
+    this.kept = "all";
     this.scale = Math.max(this.fitScale(), SMALLEST);
     this.centre({ x: 0, y: 0, ...this.content });
   }
@@ -42,10 +48,19 @@ class Viewport {
   // The whole graph where it can be read, else the part around `box` at a readable size.
   begin(content, box) {
     this.content = content;
-    if (this.fitScale() >= READABLE) return this.fit();
-    this.fitted = false;
-    this.scale = 0.9;
-    this.centre(box);
+    this.start = box;
+    if (this.fitScale() >= READABLE) this.fit();
+    else {
+      this.scale = 0.9;
+      this.centre(box);
+    }
+    this.kept = "start";
+  }
+
+  // After a change of the stage's size.
+  refit() {
+    if (this.kept === "start") this.begin(this.content, this.start);
+    else if (this.kept === "all") this.fit();
   }
 
   // Move so that all boxes are in view if they can be, else at least the last one. Stay where nothing is hidden.
@@ -54,7 +69,6 @@ class Viewport {
     const around = enclosing(boxes);
     const { width, height } = this.size;
     const roomy = around.width * this.scale < width - MARGIN && around.height * this.scale < height - MARGIN;
-    this.fitted = false;
     this.centre(roomy ? around : boxes[boxes.length - 1], true);
   }
 
@@ -86,7 +100,7 @@ class Viewport {
     this.x = point.x - ((point.x - this.x) * scale) / this.scale;
     this.y = point.y - ((point.y - this.y) * scale) / this.scale;
     this.scale = scale;
-    this.fitted = false;
+    this.kept = "place";
     this.apply();
   }
 
@@ -112,7 +126,7 @@ class Viewport {
       const dy = event.clientY - from.y;
       if (!this.moved && Math.hypot(dx, dy) < 4) return;
       this.moved = true;
-      this.fitted = false;
+      this.kept = "place";
       stage.classList.add("dragging");
       from = { x: event.clientX, y: event.clientY };
       this.x += dx;
