@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -32,13 +33,44 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.mark.parametrize(
-    ("name", "start"), [("g.png", b"\x89PNG"), ("g.svg", b"<?xml"), ("g.dot", b"digraph"), ("deep/er/g.gv", b"digraph")]
+    ("name", "start"), [("g.png", b"\x89PNG"), ("g.svg", b"<?xml"), ("g.dot", b"digraph"), ("g.gv", b"digraph")]
 )
 def test_draw_writes_what_the_suffix_says(folder, name, start):
     status, out, err = run("draw", *SEVEN, "-o", name)
     assert (status, err) == (0, "")
     assert out == f"wrote {name}: relu(a*b + c)*a, 7 nodes\n"
     assert (folder / name).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [("draw", "deep/er/g.dot"), ("step", "deep/er/g.html"), ("compare", "deep/er/g.dot")]
+)
+def test_a_folder_that_is_made_is_told(folder, command, name):
+    for told in (f"wrote {name} (made the folder deep/er)", f"wrote {name}"):
+        status, out, err = run(command, *SEVEN, "-o", name)
+        assert status == 0
+        last = (err if command == "compare" else out).strip()
+        assert last.partition(": ")[0] == told
+        assert (folder / name).exists()
+
+
+@pytest.mark.parametrize("target", ["net.py:loss", "net.py:twice"])
+@pytest.mark.parametrize(("command", "name"), [("draw", "g.dot"), ("step", "g.html"), ("compare", "g.dot")])
+def test_a_file_that_changes_the_working_directory_does_not_move_the_output(folder, command, name, target):
+    (folder / "elsewhere").mkdir()
+    (folder / "net.py").write_text(
+        "import os\nfrom micrograd import Value\nos.chdir('elsewhere')\nloss = Value(2) * 3\n"
+        "def twice(x=Value(1)):\n    os.chdir('..')\n    return x * 2\n"
+    )
+    assert run(command, target, "-o", name)[0] == 0
+    assert files_in(folder) == ["elsewhere", name]
+    assert not list((folder / "elsewhere").iterdir())
+
+
+@pytest.mark.parametrize("name", ["-.dot", "-graph.dot"])
+def test_a_files_name_may_start_with_a_minus(folder, name):
+    assert run("draw", "-a*b", "a=2", "b=3", "-o", name)[:2] == (0, f"wrote {name}: -a*b, 4 nodes\n")
+    assert files_in(folder) == [name]
 
 
 def test_draw_without_o_writes_graph_png(folder):
@@ -367,15 +399,46 @@ def test_help_and_version(capsys, arguments):
     assert "plusequals" in out
 
 
-def process(*arguments, **options):
+@pytest.mark.skipif(sys.platform == "win32", reason="closes streams as a shell does")
+@pytest.mark.parametrize(
+    ("closed", "arguments", "status", "out", "err"),
+    [
+        (">&-", SEVEN, 0, "", ""),
+        ("2>&-", SEVEN, 0, "forward: 7 nodes\n", ""),
+        ("<&- >&- 2>&-", SEVEN, 0, "", ""),
+        (">&-", ["a"], 2, "", "plusequals: no value for a: add a=... (column 1 of 'a')\n"),
+        ("2>&-", ["a"], 2, "", ""),
+    ],
+)
+def test_closed_streams(closed, arguments, status, out, err):
+    command = shlex.join([sys.executable, "-m", "viz", "step", *arguments, "--text"])
+    done = subprocess.run(
+        ["sh", "-c", f"{command} {closed}"], capture_output=True, text=True, env=ENVIRONMENT, check=False
+    )
+    assert (done.returncode, done.stdout[:17], done.stderr) == (status, out, err)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_what_an_encoding_lacks_is_escaped(folder, encoding):
+    (folder / "net.py").write_text(
+        "from micrograd import Value\nL = Value(2, label='é🙂') * 2\nprint('é🙂')\n", encoding="utf-8"
+    )
+    environment = {"PYTHONIOENCODING": encoding}
+    name = json.loads(process("draw", "net.py:L", "--json", more=environment).stdout)["nodes"][0]["name"]
+    assert name == "é🙂"
+    done = process("step", "net.py:L", "--text", more=environment)
+    assert done.returncode == 0
+    assert ("\n  é🙂 = 2" if encoding == "utf-8" else "\n  \\xe9\\U0001f642 = 2") in done.stdout
+
+
+def process(*arguments, more=None):
     return subprocess.run(
         [sys.executable, "-W", "error", "-m", "viz", *arguments],
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, **(more or {})},
         check=False,
-        **options,
     )
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
+import numpy
 import pytest
 
+import micrograd
+import viz
 from micrograd import Value
 from viz.errors import UserError
-from viz.inputs.source import load, running, split_target
+from viz.inputs.running import is_the_users, running
+from viz.inputs.source import load, split_target
 
 
 @pytest.fixture
@@ -127,6 +133,11 @@ def test_arguments_that_do_not_fit(file, arguments, words):
         ("x = (1,", 1, "SyntaxError: '(' was never closed"),
         ("x = 1\n  y = 2", 2, "IndentationError"),
         ("raise ValueError('two\\nlines')", 1, "raised ValueError: two lines"),
+        ("class Stop(BaseException): pass\nraise Stop('enough')", 2, "raised Stop: enough"),
+        ("raise GeneratorExit", 1, "raised GeneratorExit"),
+        ("raise StopIteration", 1, "raised StopIteration"),
+        ("class Odd(Exception):\n    def __str__(self): raise OSError\nraise Odd", 3, "raised Odd"),
+        ("import ast\nast.parse('1 +')", 2, "raised SyntaxError: invalid syntax"),
     ],
 )
 def test_a_file_that_fails(file, text, line, words):
@@ -153,9 +164,67 @@ def test_a_folder(tmp_path):
 
 
 def test_a_failure_in_a_module_beside_the_file_is_told_with_its_line(file):
-    beside = file("def f():\n    raise ValueError('there')\n", "beside_the_file.py")
-    error = message(load, file("import beside_the_file\nbeside_the_file.f()\n"))
+    beside = file("def f():\n    raise ValueError('there')\n", "one_that_fails.py")
+    error = message(load, file("import one_that_fails\none_that_fails.f()\n"))
     assert error == f"{beside}:2 raised ValueError: there"
+
+
+def test_a_failure_in_a_module_below_the_file_is_told_with_its_line(file):
+    (file("").parent / "below_the_file").mkdir()
+    below = file("def loss(a):\n    return a * undefined\n", "below_the_file/losses.py")
+    source = load(file("from below_the_file.losses import loss"))
+    with running(source.path):
+        error = message(source.call, "loss", source.find("loss"), {"a": Value(1.0)})
+    assert error == f"{below}:2 raised NameError: name 'undefined' is not defined"
+
+
+def test_a_failure_in_a_library_is_told_with_the_function_that_was_called(file):
+    source = load(file("from math import sin"))
+    with running(source.path):
+        error = message(source.call, "sin", source.find("sin"), {"x": Value(1.0)})
+    assert error == f"{source.path}: sin() raised TypeError: must be real number, not Value"
+
+
+def test_what_is_installed_below_the_file_is_not_the_users(tmp_path):
+    for name in ("net.py", "lib/losses.py"):
+        assert is_the_users(tmp_path / name, tmp_path)
+    for name in (".venv/lib/python3/site-packages/other.py", "../beside.py"):
+        assert not is_the_users(tmp_path / name, tmp_path)
+    assert not is_the_users(Path("<frozen importlib>"), Path.cwd())
+    for module in (json, numpy, viz, micrograd):
+        assert not is_the_users(Path(module.__file__), Path("/"))
+
+
+def test_a_file_that_python_cannot_compile_is_told(file):
+    path = file("x = " + "-" * 100_000 + "1")
+    assert message(load, path).startswith(f"{path}")
+
+
+def test_an_interruption_is_not_an_error_of_the_files(file):
+    with pytest.raises(KeyboardInterrupt):
+        load(file("raise KeyboardInterrupt"))
+
+
+def test_a_file_that_changes_the_working_directory_does_so_for_itself_only(file, tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "scale").write_text("3")
+    monkeypatch.chdir(tmp_path / "work")
+    function = "def f(x):\n    with open('scale') as file:\n        return x * float(file.read())\n"
+    path = file(f"import os\nos.chdir('../data')\n{function}")
+    source = load(path)
+    assert Path.cwd() == tmp_path / "work"
+    with running(source.path, source.folder):
+        assert source.call("f", source.find("f"), {"x": Value(2.0)}).data == 6.0
+    assert Path.cwd() == tmp_path / "work"
+
+
+@pytest.mark.parametrize("name", ["", "net"])
+def test_what_is_missing_may_stand_where_only_a_program_looks(file, name):
+    text = "def main(): pass\nif __name__ == '__main__':\n    net = 1\n"
+    hint = 'it has main (what stands under `if __name__ == "__main__"` was not run)'
+    assert message(load(file(text)).find, name).endswith(hint)
+    assert "was not run" not in message(load(file(text.replace("__main__", "other"))).find, name)
 
 
 def test_a_failure_of_our_own_is_not_blamed_on_the_file(file):

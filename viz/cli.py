@@ -25,6 +25,7 @@ _CLOSED_PIPE = 141  # 128 + SIGPIPE
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status: 0, 1 for a mismatch, 2 for bad input (one line on stderr)."""
+    _open_closed_streams()
     _print_any_text()
     try:
         status = _run(sys.argv[1:] if arguments is None else list(arguments))
@@ -44,14 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str) -> int:
-    print(f"plusequals: {' '.join(message.split())}", file=sys.stderr)
+    with suppress(OSError):  # a full disk: the status still tells
+        print(f"plusequals: {' '.join(message.split())}", file=sys.stderr)
     return _BAD_INPUT
 
 
 def _run(arguments: list[str]) -> int:
     given = _top_parser().parse_args(arguments[:1])
     command = _COMMANDS[given.command]
-    args = _command_parser(given.command).parse_intermixed_args([_shielded(a) for a in arguments[1:]])
+    args = _parse(_command_parser(given.command), arguments[1:])
     with np.errstate(all="ignore"):  # the pictures and tables show every inf and nan
         return command.run(args)
 
@@ -92,10 +94,20 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _shielded(argument: str) -> str:
-    """An expression such as -a*b with a space before it, which argparse does not take for an option."""
-    looks_short = argument.startswith("-") and not argument.startswith("--") and len(argument) > 1
-    return f" {argument}" if looks_short and not argument.startswith(_SHORT_OPTIONS) else argument
+def _parse(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
+    """The arguments, among which an expression or a file's name may start with a minus, as -a*b does: argparse takes
+    it for no option if there is a space before it, which is taken away again afterwards."""
+    shielded = {f" {argument}": argument for argument in arguments if _looks_like_an_option(argument)}
+    plain = {argument: shield for shield, argument in shielded.items()}
+    args = parser.parse_intermixed_args([plain.get(argument, argument) for argument in arguments])
+    for name, given in vars(args).items():
+        if isinstance(given, str):
+            setattr(args, name, shielded.get(given, given))
+    return args
+
+
+def _looks_like_an_option(argument: str) -> bool:
+    return len(argument) > 1 and argument[0] == "-" != argument[1] and not argument.startswith(_SHORT_OPTIONS)
 
 
 def _version() -> str:
@@ -103,6 +115,15 @@ def _version() -> str:
         return metadata.version("plusequals")
     except metadata.PackageNotFoundError:
         return "(not installed)"
+
+
+def _open_closed_streams() -> None:
+    """Let a stream that the caller has closed, as with >&-, be one that leads nowhere."""
+    for name in ("stdin", "stdout", "stderr"):  # in this order each gets its own descriptor back
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            nowhere = os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8", closefd=False)
+            setattr(sys, name, nowhere)
 
 
 def _print_any_text() -> None:

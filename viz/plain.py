@@ -18,8 +18,8 @@ from viz.trace import Step, Trace
 
 
 def dumps(data: Any) -> str:
-    """`data` as JSON text."""
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    """`data` as JSON text, in ASCII, so that it is JSON whatever encoding it is printed in."""
+    return json.dumps(data, indent=2, ensure_ascii=True, allow_nan=False)
 
 
 def graph(g: Graph) -> dict[str, Any]:

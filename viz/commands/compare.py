@@ -14,13 +14,15 @@ from micrograd.backprop import topological_order
 from tensorgrad import Tensor
 from viz.commands.backward import gradient_for
 from viz.commands.options import add_max_nodes, add_target, most_nodes, target_of, tolerance, torch_is_installed
+from viz.commands.output import write
 from viz.commands.target import Target
 from viz.comparison.lifted import Repeatable
 from viz.comparison.recording import recording
 from viz.comparison.result import Comparison
 from viz.comparison.run import compare
-from viz.drawing import suffix_of
+from viz.drawing import Drawing, suffix_of
 from viz.errors import UserError
+from viz.inputs.running import is_the_users
 from viz.inputs.source import split_target
 from viz.limits import ON_COMMAND_LINE, check_picture
 from viz.plain import dumps
@@ -67,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
         comparison = _compare(target, args)
     print(dumps(comparison.to_json()) if args.json else _table(comparison, every=args.all), flush=True)
     if args.output is not None:  # after the table, which a picture that cannot be drawn must not cost
-        _draw(comparison, target, args)
-        print(f"wrote {args.output}", file=sys.stderr)
+        drawing = _drawing(comparison, target, args)
+        print(write(args.output, drawing.save), file=sys.stderr)
     return 0 if comparison.ok else 1
 
 
@@ -83,12 +85,12 @@ def _check_options(args: argparse.Namespace) -> None:
         raise UserError("an expression is compared on both engines: leave --engine and --tensor out")
 
 
-def _draw(comparison: Comparison, target: Target, args: argparse.Namespace) -> None:
+def _drawing(comparison: Comparison, target: Target, args: argparse.Namespace) -> Drawing:
     most = most_nodes(args, args.output)
     nodes = len(comparison.nodes) + len(topological_order(comparison.scalar_root))
     check_picture(nodes, most, ON_COMMAND_LINE, subject="both graphs together have")
     with target.running():
-        comparison.draw(args.output, max_nodes=most)
+        return comparison.draw(max_nodes=most)
 
 
 def _target(args: argparse.Namespace) -> Target:
@@ -108,7 +110,7 @@ def _forget_modules(folder: Path, known: Collection[str]) -> None:
     """Let modules of the user's that are not `known` be imported anew: tensors may be made there too."""
     for name in set(sys.modules).difference(known):
         file = Path(getattr(sys.modules[name], "__file__", None) or "")
-        if file.resolve().is_relative_to(folder) and "site-packages" not in file.parts and file.suffix == ".py":
+        if is_the_users(file, folder) and file.suffix == ".py":
             del sys.modules[name]
 
 

@@ -9,7 +9,9 @@ from micrograd.backprop import Node, reached, topological_order
 from viz import plain
 from viz.commands.backward import clear_gradients, ensure_backward, gradient_for
 from viz.commands.options import add_max_nodes, add_target, check_for_picture, most_nodes, target_of
-from viz.drawing import draw, suffix_of
+from viz.commands.output import write
+from viz.dot import to_dot
+from viz.drawing import Drawing, suffix_of
 from viz.errors import UserError
 from viz.graph import snapshot
 from viz.labels import DIRECTIONS
@@ -64,14 +66,14 @@ def run(args: argparse.Namespace) -> int:
         if output is not None:
             check_picture(nodes, most, ON_COMMAND_LINE)
         _prepare(root, args, target.title)
-        if output is not None:
-            draw(root, output, names=target.names, direction=args.direction or DIRECTIONS[0], max_nodes=most)
-        data = plain.dumps(plain.graph(snapshot(root, target.names))) if args.json else None
-    if data is not None:
-        print(data)
+        graph = snapshot(root, target.names)
     if output is not None:
+        drawing = Drawing(to_dot(graph, args.direction or DIRECTIONS[0]))
+        told = write(output, drawing.save)
         where = sys.stderr if args.json else sys.stdout
-        print(f"wrote {output}: {target.title}, {count(nodes, 'node')}", file=where)
+        print(f"{told}: {target.title}, {count(nodes, 'node')}", file=where)
+    if args.json:
+        print(plain.dumps(plain.graph(graph)))
     return 0
 
 

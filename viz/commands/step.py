@@ -9,6 +9,7 @@ from micrograd.backprop import add, overwrite, topological_order
 from viz import plain
 from viz.commands.backward import gradient_for
 from viz.commands.options import add_target, target_of
+from viz.commands.output import write
 from viz.commands.steps_text import steps_text
 from viz.errors import UserError
 from viz.limits import ON_COMMAND_LINE, check_page
@@ -62,11 +63,11 @@ def run(args: argparse.Namespace) -> int:
         if output is not None:
             check_page(len(topological_order(root)), ON_COMMAND_LINE)
         gradient = gradient_for(root, args.gradient, target.title)
-        if output is not None:
-            step(root, output, gradient=gradient, names=target.names, title=target.title)
+        page = step(root, gradient=gradient, names=target.names, title=target.title) if output is not None else None
         passed = trace(root, _MODES[args.mode or "+="], gradient=gradient, names=target.names) if printed else None
+    if page is not None:
+        told = write(output, page.save)
+        print(f"{told}: open it in a browser", file=sys.stderr if printed else sys.stdout)
     if passed is not None:
         print(plain.dumps(plain.trace(passed)) if args.json else steps_text(passed))
-    if output is not None:
-        print(f"wrote {output}: open it in a browser", file=sys.stderr if printed else sys.stdout)
     return 0

@@ -18,7 +18,8 @@ from viz.errors import UserError
 from viz.inputs import literals
 from viz.inputs.expression import parse
 from viz.inputs.program import Program, place
-from viz.inputs.source import Source, describe, load, running, split_target
+from viz.inputs.running import running
+from viz.inputs.source import Source, describe, load, split_target
 
 Engine = Literal["scalar", "tensor"]
 
@@ -50,7 +51,7 @@ class Target:
     def running(self) -> AbstractContextManager[None]:
         """For everything that may run the user's code, rules of the user's in a backward pass among it: what that
         code raises becomes a UserError, and what it prints goes to stderr."""
-        return nullcontext() if self.source is None else running(self.source.path)
+        return nullcontext() if self.source is None else running(self.source.path, self.source.folder)
 
     def operands(self) -> list[Node]:
         """A new leaf for each of the values."""

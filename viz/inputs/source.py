@@ -1,23 +1,24 @@
-"""A user's Python file: running it, and finding in it the variable or function that is meant by `net.py:loss`."""
+"""A user's Python file: loading it, and finding in it the variable or function that is meant by `net.py:loss`."""
 
 from __future__ import annotations
 
+import ast
 import inspect
+import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from types import FunctionType, ModuleType, TracebackType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from micrograd.backprop import Node
 from viz.errors import UserError
+from viz.inputs.running import running, telling, working_directory
 from viz.names import find_names
-from viz.text import clip
 
 _TARGET = re.compile(r"(.+\.py)(?::(.*))?", re.DOTALL)
 _MODULE = "__plusequals_file__"  # not "__main__": what a file does only as a program, it does not do here
@@ -26,10 +27,17 @@ _MOST_LISTED = 12
 
 @dataclass(frozen=True)
 class Source:
-    """A Python file that has been run, and the variables that it left."""
+    """A Python file that has been run, and what it left.
+
+    namespace  its variables
+    folder     the working directory, which its code may have changed; None for one that is gone
+    held_back  whether it has a part for when it is the main program, which was not run
+    """
 
     path: Path
     namespace: Mapping[str, Any]
+    folder: str | None = None
+    held_back: bool = False
 
     def find(self, name: str) -> Node | Callable[..., Any]:
         """The node or function called `name`; a node in a list or network too, as `losses[0]` or `net.w`.
@@ -37,7 +45,9 @@ class Source:
         Raises UserError that lists what there is, or says what `name` is if it is something else.
         """
         if not name:
-            raise UserError(f"{self.path}: which variable or function? write {self.path}:NAME; {self._offer()}")
+            raise UserError(
+                f"{self.path}: which variable or function? write {self.path}:NAME; {self._offer()}{self._not_run()}"
+            )
         if name in self.namespace:
             thing = self.namespace[name]
             if isinstance(thing, Node) or _is_function(thing):
@@ -48,12 +58,16 @@ class Source:
             return nodes[name]
         close = get_close_matches(name, [*self._names(), *nodes], n=1)
         hint = f"did you mean {close[0]}?" if close else self._offer()
-        raise UserError(f"{self.path} has no variable or function {name!r}; {hint}")
+        raise UserError(f"{self.path} has no variable or function {name!r}; {hint}{self._not_run()}")
 
     def call(self, name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """function(**arguments), to be called within `running`. Raises UserError where it does not take them."""
+        """function(**arguments), to be called within `running`.
+
+        Raises UserError where it does not take them, and in the place of what it raises.
+        """
         positional, by_name = self._bind(name, function, arguments)
-        return function(*positional, **by_name)
+        with telling(self.path, otherwise=f"{self.path}: {name}()"):
+            return function(*positional, **by_name)
 
     def _bind(
         self, name: str, function: Callable[..., Any], arguments: Mapping[str, Any]
@@ -95,6 +109,9 @@ class Source:
         more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
         return f"it has {', '.join(names[:_MOST_LISTED])}{more}"
 
+    def _not_run(self) -> str:
+        return ' (what stands under `if __name__ == "__main__"` was not run)' if self.held_back else ""
+
 
 def split_target(text: str) -> tuple[Path, str] | None:
     """The file and the name in "net.py:loss"; None for text that names no Python file."""
@@ -116,11 +133,21 @@ def load(path: Path) -> Source:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
     module = ModuleType(_MODULE)
-    module.__file__ = str(path)
-    with running(path):
+    module.__file__ = os.path.abspath(path)
+    with running(path), telling(path, otherwise=str(path)):
+        tree = ast.parse(text, str(path))
         sys.modules[_MODULE] = module  # dataclasses and pickle look their module up
-        exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
-    return Source(path, module.__dict__)
+        exec(compile(tree, str(path), "exec", dont_inherit=True), module.__dict__)
+        folder = working_directory()
+    return Source(path, module.__dict__, folder, any(map(_is_for_the_main_program, tree.body)))
+
+
+def _is_for_the_main_program(statement: ast.stmt) -> bool:
+    """Whether it is `if __name__ == "__main__": ...`."""
+    parts = list(ast.walk(statement.test)) if isinstance(statement, ast.If) else []
+    return any(isinstance(part, ast.Name) and part.id == "__name__" for part in parts) and any(
+        isinstance(part, ast.Constant) and part.value == "__main__" for part in parts
+    )
 
 
 def describe(thing: Any, name: str = "") -> str:
@@ -139,50 +166,3 @@ def describe(thing: Any, name: str = "") -> str:
 
 def _is_function(thing: Any) -> bool:
     return inspect.isroutine(thing) or isinstance(thing, partial)
-
-
-@contextmanager
-def running(path: Path) -> Iterator[None]:
-    """Run code of the user's file: its folder on sys.path, its own sys.argv, and what it prints sent to stderr.
-
-    Raises UserError, one line that says where, in the place of what the file's code raises.
-    """
-    path_before, argv_before = sys.path[:], sys.argv
-    sys.path.insert(0, str(path.resolve().parent))
-    sys.argv = [str(path)]
-    try:
-        with redirect_stdout(sys.stderr):
-            yield
-    except (Exception, SystemExit) as error:
-        what = _what_went_wrong(path, error)
-        if what is None:
-            raise
-        raise UserError(what) from error
-    finally:
-        sys.path[:] = path_before
-        sys.argv = argv_before
-
-
-def _what_went_wrong(path: Path, error: BaseException) -> str | None:
-    """The error in one line, with file and line; None for one that did not come from the user's code."""
-    if isinstance(error, SyntaxError):
-        return f"{error.filename or path}:{error.lineno or 1} cannot be run: {type(error).__name__}: {error.msg}"
-    where = _innermost_line(path, error.__traceback__)
-    if where is None:
-        return None
-    if isinstance(error, SystemExit):
-        return f"{where} ended the program: SystemExit({error.code!r})"
-    message = clip(str(error), 300)
-    return f"{where} raised {type(error).__name__}{': ' if message else ''}{message}"
-
-
-def _innermost_line(path: Path, traceback: TracebackType | None) -> str | None:
-    """file:line of the innermost line that was running in the user's file, or in a file beside it."""
-    folder = path.resolve().parent
-    found = None
-    while traceback is not None:
-        file = Path(traceback.tb_frame.f_code.co_filename)
-        if file == path or file.parent == folder:
-            found = f"{file}:{traceback.tb_lineno}"
-        traceback = traceback.tb_next
-    return found
