@@ -306,6 +306,15 @@ def test_what_backward_refuses_is_refused():
     assert step(x * 2.0, gradient=[1.0, 3.0]).html
 
 
+def test_complex_numbers_are_refused_by_name(tmp_path):
+    a = Value(2.0, label="a")
+    root = a * 3.0
+    a.data = 1 + 2j
+    with pytest.raises(UserError, match="a is complex128, and only real numbers can be shown"):
+        step(root, tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_a_dot_program_the_error_says_so(monkeypatch, tmp_path):
     def none(*_):
         raise NoDotError

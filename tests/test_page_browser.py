@@ -211,6 +211,9 @@ def test_of_a_zero_that_is_overwritten_nothing_is_lost(opened):
     with opened(step(y * 3.0 + y * x, names={}), address("overwrite", 99)) as tab:
         assert ledger(tab, "y") == ["0.0000", "3.0000"]
         assert tab.locator("#ledger s").count() == len(lost(tab)) == 0
+        tab.keyboard.press("ArrowLeft")
+        assert "0 → 3 Nothing is lost: it was 0." in " ".join(tab.locator("#now").inner_text().split())
+        assert tab.locator("#now s").count() == 0
     with opened(step(y * x + y * 3.0, names={}), address("overwrite", 99)) as tab:
         assert ledger(tab, "y") == ["3.0000 lost", "0.0000"]
         assert lost(tab) == ["+3"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from viz import text
-from viz.text import clip, count, number, short, signed
+from viz.text import clip, count, cut, number, short, signed
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,11 @@ def test_short_and_signed(x, bare, with_sign):
 def test_clip_keeps_one_line():
     assert clip("a\nb") == "a b"
     assert clip("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_cut_keeps_what_there_is_room_for():
+    assert cut("a\nb ", 4) == "a\nb "
+    assert cut("x" * 11, 10) == "x" * 9 + "…"
 
 
 def test_count_agrees_with_its_number():

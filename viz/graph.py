@@ -183,8 +183,8 @@ def keep(quantity: Any) -> Quantity:
 
 
 def _check_real(node: Node, name: str) -> None:
-    dtype = getattr(node.data, "dtype", None)
-    if dtype is not None and dtype.kind == "c":
+    dtype = np.asarray(node.data).dtype
+    if dtype.kind == "c":
         raise UserError(f"{name} is {dtype}, and only real numbers can be shown: look at .real or .imag of its data")
 
 

@@ -102,8 +102,9 @@ function sum({ before, contribution, after }) {
 }
 
 function replacement({ before, after }) {
-  if (isArray(after)) return list([["before"], amount(before, "short", "s")], [["after"], result(after)]);
-  return paragraph("update", html("s", {}, amount(before)), " → ", result(after));
+  const lost = before.sign !== 0;
+  if (isArray(after)) return list([["before"], amount(before, "short", lost ? "s" : "span")], [["after"], result(after)]);
+  return paragraph("update", lost ? html("s", {}, amount(before)) : amount(before), " → ", result(after));
 }
 
 function inSum(quantity) {
