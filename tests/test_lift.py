@@ -180,6 +180,9 @@ PROGRAMS: dict[str, Callable[..., Tensor]] = {
     # empty arrays
     "sum of nothing": lambda m: m[:0].sum() + m.sum(),
     "sum along an empty axis": lambda m: (m[:, :0].sum(dim=1) + m.sum(dim=1)).sum(),
+    "product of empty vectors": lambda v: v[:0] @ v[:0] + v.sum(),
+    "nothing but a product of empty vectors": lambda v: v[:0] @ v[:0],
+    "products of empty matrices": lambda t, n: (t[:, :, :0] @ n.T[:0, :1].reshape(0, 1)).sum() + (n[:0] @ n.T).sum(),
     "product over an empty axis": lambda m: (m[:, :0] @ m[:0, :1].reshape(0, 1)).sum() + m.sum(),
 }
 

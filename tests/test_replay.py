@@ -107,6 +107,17 @@ def test_an_operation_of_the_users_is_named() -> None:
         compare(replaced * 2)
 
 
+def test_a_value_without_a_rule_is_named() -> None:
+    x = Value(0.5)
+    for op, operands in (("tanh", (x,)), ("/", (x,)), ("tanh", (x, x))):
+        bare = Value(0.25, operands, op)
+        with pytest.raises(UserError, match=f"bare was made by '{op}'"):
+            compare(bare)
+    bare = Value(0.25, (x,), "/", local=(2.0,))
+    with pytest.raises(UserError, match="bare was made by '/'"):
+        compare(bare)
+
+
 def test_data_changed_since_are_reported_with_the_likely_reason() -> None:
     a = Value(3.0)
     loss = a * a

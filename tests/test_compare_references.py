@@ -1,0 +1,91 @@
+"""Gradients from elsewhere beside the engines': finite differences, and torch's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from compared import W, X, layer
+
+from tensorgrad import Tensor
+from viz import compare
+
+
+def test_finite_differences_are_taken_in_float64_and_only_of_so_many() -> None:
+    x = Tensor(X, requires_grad=True)
+    comparison = compare(lambda x: (x.exp() * x).sum(), x)
+    assert x.dtype == np.float32
+    assert comparison.nodes[0].finite_difference == pytest.approx((np.exp(X) * (1 + np.array(X))), rel=1e-8)
+    large = compare(lambda x: x.sum(), np.zeros(2001))
+    assert large.nodes[0].finite_difference is None
+    assert "no finite differences: the leaves have 2,001 elements, more than 2,000" in large.notes
+    assert compare(lambda x: x.sum(), X, finite_differences=False).notes == ()
+
+
+def test_a_program_that_fails_beside_its_operands_has_no_finite_differences() -> None:
+    def exact(x: Tensor) -> Tensor:
+        if x.item() != 2.0:
+            raise ValueError("only 2")
+        return x * x
+
+    comparison = compare(exact, 2.0)
+    assert comparison.ok
+    assert comparison.notes == ("no finite differences: the program fails near its operands (ValueError: only 2)",)
+
+
+def test_a_leaf_that_the_program_makes_has_no_finite_difference() -> None:
+    def program(x: Tensor) -> Tensor:
+        return (x * Tensor([2.0, 3.0], requires_grad=True, label="own")).sum()
+
+    comparison = compare(program, [1.0, 2.0])
+    own = next(node for node in comparison.nodes if node.name == "own")
+    assert own.scalar_grad.tolist() == own.tensor_grad.tolist() == [1.0, 2.0]
+    assert own.finite_difference is None
+    assert comparison.nodes[0].finite_difference is not None
+
+
+def test_torch_agrees(torch: ModuleType) -> None:
+    comparison = compare(layer, X, W, [0.1, -0.1], torch=True)
+    assert comparison.largest_difference_from_torch() < 1e-12
+    assert "torch" in comparison.table().splitlines()[0].split()
+    assert "\ntorch: largest difference " in comparison.summary()
+    assert "torch" not in compare(layer, X, W, [0.1, -0.1]).summary()
+    inside = Tensor(W, dtype=np.float64, requires_grad=True)
+    mixed = compare(lambda x: (x @ inside).sum(), X, torch=True)
+    assert mixed.largest_difference_from_torch() is None
+    assert "the program does not run on torch's tensors" in mixed.notes[0]
+
+
+def test_without_torch_the_column_is_left_out_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert compare(layer, X, W, [0.1, -0.1], torch=True).notes == ("no gradients by torch: it is not installed",)
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        ("", "AttributeError: module 'torch' has no attribute 'tensor'"),
+        ("raise OSError('libtorch.so: no such file')", "OSError: libtorch.so: no such file"),
+        ("import a_module_that_does_not_exist", "ModuleNotFoundError: No module named 'a_module_that_does_not_exist'"),
+    ],
+)
+def test_another_module_called_torch_costs_only_its_column(
+    source: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    comparison = compare(layer, X, W, [0.1, -0.1], torch=True)
+    sys.modules.pop("torch", None)  # the one that was put there; monkeypatch puts the real one back
+    assert comparison.ok
+    assert [note[:60] for note in comparison.notes] == [f"no gradients by torch: it cannot be used ({cause})"[:60]]
+
+
+def test_operands_too_large_for_a_step_have_no_finite_differences() -> None:
+    comparison = compare(lambda a, b: a * b, 1e308, 10.0)
+    assert comparison.ok
+    assert comparison.notes == ("no finite differences: a step of 1e-06 from 1e+308 is lost: give smaller operands",)
+    assert compare(lambda a: (a * 2).sum(), [1e9, np.inf]).notes == ()
