@@ -45,11 +45,11 @@ def defaults(dtypes: Iterable[np.dtype]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of the nodes' data and local derivatives.
+    """The sizes of the nodes' data, and what they mean for the local derivatives.
 
     expected  of the data, as it follows from the operands: what the engines' data may be apart is relative to it
     known     the same, or less where both engines' data are at hand and lie closer: what follows is judged by that
-    slopes    of the local derivatives, for nodes where these depend on the data
+    slopes    how far the local derivatives move with the operands, in units, for nodes where they do
     """
 
     expected: dict[Value, float]
@@ -58,7 +58,7 @@ class Sizes:
 
 
 def forward_sizes(order: Sequence[Value], unit: float, apart: Mapping[Value, float] | None = None) -> Sizes:
-    """The sizes of each node's data and local derivatives. `order` has parents before children.
+    """The sizes of each node's data, and of the errors of its local derivatives. `order` has parents before children.
 
     apart  how far the engines' data are apart, for nodes where that is known
     """
@@ -90,8 +90,7 @@ def backward_sizes(
         for slot, (parent, slope) in enumerate(zip(node._prev, node._local or (), strict=False)):
             sent = math.hypot(found[parent], slope * size)
             if slopes is not None:
-                uncertain = max(abs(slope), slopes[slot])
-                sent = math.hypot(sent, uncertain * gradients[node], unit * uncertain * size)
+                sent = math.hypot(sent, slopes[slot] * gradients[node], unit * slopes[slot] * size)
             found[parent] = sent
     return found
 
