@@ -70,6 +70,15 @@ def test_a_factor_made_of_a_difference_has_its_size_in_the_gradient(times: Calla
     assert of_grads[difference] == pytest.approx(2 * 3e6 * 2**0.5)
 
 
+def test_where_nothing_is_left_of_both_factors_the_size_is_the_product_of_their_errors() -> None:
+    zeros = [Value(1.0) - Value(1.0) for _ in range(3)]
+    product = zeros[0] * zeros[1]
+    of_data, _ = sizes(product)
+    assert of_data[product] == pytest.approx(2 * UNIT)
+    _, of_grads = sizes(zeros[0] * zeros[1] * zeros[2])
+    assert of_grads[zeros[0]] == pytest.approx(2 * UNIT)
+
+
 @pytest.mark.parametrize("name", ["tanh", "sigmoid"])
 def test_a_saturated_function_has_no_digits_in_its_derivative(name: str) -> None:
     x = Value(30.0)
