@@ -10,6 +10,7 @@ import importlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,7 @@ from viz import render
 GOLDEN = Path(__file__).parent / "golden"
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+_WIDE = {"width": 1400, "height": 720}
 _BROWSER_ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -104,3 +106,26 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8")
 
     return check
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """`with opened(page, address) as tab`: the page opened from a file. Any error or request of its own fails."""
+
+    @contextmanager
+    def open_page(page: Any, address: str = "", *, viewport: dict[str, int] = _WIDE, scheme: str = "light") -> Any:
+        path = page.save(tmp_path / "page.html")
+        tab = browser.new_page(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
+        complaints: list[str] = []
+        tab.on("console", lambda message: complaints.append(f"console: {message.text}"))
+        tab.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+        tab.on("request", lambda request: request.url.startswith("file://") or complaints.append(request.url))
+        try:
+            tab.goto(path.as_uri() + address)
+            tab.wait_for_selector("#position:has-text('step')")
+            yield tab
+            assert not complaints
+        finally:
+            tab.close()
+
+    return open_page

@@ -1,0 +1,128 @@
+"""Programs to step through, and readers of what the stepper page shows, for the tests in a browser."""
+
+from __future__ import annotations
+
+import importlib
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from conftest import missing
+
+from micrograd import Value
+from micrograd.backprop import Node, add, overwrite
+from micrograd.nn import MLP
+from tensorgrad import Tensor
+from viz.pages.quantities import Quantities
+from viz.text import number
+from viz.trace import Trace
+
+COMBINE = {"add": add, "overwrite": overwrite}
+WIDE = {"width": 1400, "height": 720}
+PHONE = {"width": 390, "height": 844}
+
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+
+
+def seven(make: Callable[..., Node]) -> Node:
+    """The seed document's graph: a is used twice and ends at -2, or at -6 under `=`."""
+    a, b, c = make(2.0, label="a"), make(-3.0, label="b"), make(10.0, label="c")
+    return (a * b + c).relu() * a
+
+
+def tensor(data: Any, label: str) -> Tensor:
+    return Tensor(data, requires_grad=True, label=label)
+
+
+def square(make: Callable[..., Node]) -> Node:
+    x = make(3.0, label="x")
+    return x * x
+
+
+def arrays() -> Node:
+    x, w, b = tensor([[1, 2], [3, 4], [-1, 0.5]], "x"), tensor([[0.5, -1], [1, 0.25]], "w"), tensor([0.1, -0.2], "b")
+    h = (x @ w + b).tanh()
+    return (h * h).sum()
+
+
+def shared() -> Node:
+    """An array whose gradient takes in two more after the first."""
+    x, w = tensor([[1, 2], [3, -1.25]], "x"), tensor([[0.5, -1], [1, 0.25]], "w")
+    return ((x @ w).tanh() * x + x).sum()
+
+
+def beside() -> Node:
+    """An edge that passes close beside a node."""
+    x = tensor(np.linspace(-1, 1, 24).reshape(6, 4), "x")
+    return (x * x.tanh()).sum()
+
+
+def net() -> Node:
+    """The 41 parameters on four examples of figures row 2: 394 nodes."""
+    random.seed(1)
+    model = MLP(3, [4, 4, 1])
+    xs, ys = [[2, 3, -1], [3, -1, 0.5], [0.5, 1, 1], [1, 1, -1]], [1, -1, -1, 1]
+    return sum((model(x) - y) ** 2 for x, y in zip(xs, ys, strict=True))
+
+
+PROGRAMS = {
+    "seven values": lambda: seven(Value),
+    "seven tensors": lambda: seven(tensor),
+    "arrays": arrays,
+    "shared": shared,
+    "beside": beside,
+    "x*x": lambda: square(Value),
+    "x*x on tensors": lambda: square(tensor),
+}
+
+
+def load_axe() -> Any:
+    """axe-core, or a skip that says that it is not installed."""
+    try:
+        return importlib.import_module("axe_playwright_python.sync_playwright").Axe()
+    except ImportError:
+        missing("axe-playwright-python is not installed")
+
+
+# -- readers -----------------------------------------------------------------------------------------------------------
+
+
+def address(mode: str, at: int) -> str:
+    return f"#mode={mode}&step={at}"
+
+
+def shown(tab: Any) -> list[str]:
+    """What the graph shows as each node's gradient."""
+    return tab.locator("#stage .grad").all_text_contents()
+
+
+def chips(tab: Any) -> list[str]:
+    return tab.locator(".chip.shown:not(.lost) text").all_text_contents()
+
+
+def lost(tab: Any) -> list[str]:
+    return tab.locator(".chip.lost text").all_text_contents()
+
+
+def expected(passed: Trace, at: int) -> list[str]:
+    """What the graph should show as each node's gradient after `at` steps."""
+    held = {taken.receiver: taken.after for taken in passed.steps[:at]}
+    return [text_of(held[node.key]) if node.key in held else "not yet" for node in passed.graph.nodes]
+
+
+def text_of(q: Any) -> str:
+    if np.size(q) == 1:
+        return number(np.asarray(q).item())
+    quantities = Quantities()
+    return quantities.records[quantities.of(q)]["text"]
+
+
+def position(tab: Any) -> str:
+    return tab.locator("#position").text_content()
+
+
+def sender(tab: Any) -> str:
+    """The name of the node that sends, from its box."""
+    return tab.locator(".node.sender .name").text_content().split(" = ")[0]

@@ -1,0 +1,198 @@
+"""The stepper page in a real browser: what it shows after each step, against the trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from stepper import (
+    COMBINE,
+    PROGRAMS,
+    address,
+    arrays,
+    chips,
+    expected,
+    lost,
+    position,
+    sender,
+    seven,
+    shared,
+    shown,
+    square,
+    tensor,
+)
+
+from micrograd import Value
+from tensorgrad import Tensor
+from viz import step, trace
+
+
+@pytest.mark.parametrize("mode", COMBINE)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_step_shows_the_trace_forwards_and_backwards(opened, name, mode):
+    root = PROGRAMS[name]()
+    passed = trace(root, COMBINE[mode], names={})
+    with opened(step(root, names={}), address(mode, 0)) as tab:
+        assert shown(tab) == expected(passed, 0)
+        for at in range(1, len(passed) + 1):
+            tab.locator("#forward").click()
+            assert shown(tab) == expected(passed, at)
+            assert position(tab) == f"step {at} / {len(passed)}"
+        for at in reversed(range(len(passed))):
+            tab.locator("#back").click()
+            assert shown(tab) == expected(passed, at)
+
+
+def test_the_panel_explains_the_step(opened):
+    with opened(step(seven(Value), names={}), address("add", 7)) as tab:
+        now = " ".join(tab.locator("#now").inner_text().split())
+        assert now == (
+            f"{sender(tab)} sends to a: b × {sender(tab)}.grad −3 × 2 = −6 local upstream contribution "
+            "a.grad += −6 4 + (−6) = −2"
+        )
+        assert tab.locator("#code .runs").text_content() == f"a.grad += b * {sender(tab)}.grad"
+        assert tab.locator("#ledger tbody tr").count() == 2
+        assert tab.locator("#ledger tbody tr").last.locator("td").all_text_contents()[1:] == ["−6.0000", "−2.0000"]
+
+
+def test_overwriting_shows_what_is_lost(opened):
+    with opened(step(seven(Value), names={}), address("overwrite", 7)) as tab:
+        assert "4 is lost." in tab.locator("#now").inner_text()
+        assert lost(tab) == ["+4"]
+        assert "−6" in chips(tab)
+        assert "lost" in tab.locator("#ledger tbody tr").first.inner_text()
+        assert tab.locator(".node.wrong").count() == 0
+        tab.keyboard.press("End")
+        assert tab.locator(".node.wrong .name").all_text_contents() == ["a"]
+        assert tab.locator(".node.wrong .truth").text_content() == "should be −2.0000"
+        assert "1 of 7 gradients is wrong: a." in tab.locator("#now").inner_text()
+        assert tab.locator("#gradients tbody tr").first.locator("td").all_text_contents() == [
+            "a",
+            "2.0000",
+            "−6.0000",
+            "−2.0000",
+        ]
+
+
+def test_of_a_zero_that_is_overwritten_nothing_is_lost(opened):
+    """y receives 0 and then 3 in the first graph, 3 and then 0 in the second."""
+    x, y = Value(0.0, label="x"), Value(2.0, label="y")
+    with opened(step(y * 3.0 + y * x, names={}), address("overwrite", 99)) as tab:
+        assert ledger(tab, "y") == ["0.0000", "3.0000"]
+        assert tab.locator("#ledger s").count() == len(lost(tab)) == 0
+        tab.keyboard.press("ArrowLeft")
+        assert "0 → 3 Nothing is lost: it was 0." in " ".join(tab.locator("#now").inner_text().split())
+        assert tab.locator("#now s").count() == 0
+    with opened(step(y * x + y * 3.0, names={}), address("overwrite", 99)) as tab:
+        assert ledger(tab, "y") == ["3.0000 lost", "0.0000"]
+        assert lost(tab) == ["+3"]
+
+
+def ledger(tab: Any, name: str) -> list[str]:
+    """The contributions that the panel lists for a node."""
+    tab.get_by_role("button", name=name, exact=True).click()
+    return tab.locator("#ledger tbody td:nth-child(2)").all_text_contents()
+
+
+def test_the_first_view_makes_the_point(opened):
+    with opened(step(seven(Value), names={})) as tab:
+        text = " ".join(tab.locator("#now .verdict").inner_text().split())
+        assert text == (
+            "a is used 2 times: 2 contributions meet in a.grad: +4 and −6. With += it ends at −2, which is right. "
+            "With = it ends at −6."
+        )
+
+
+def test_both_edges_of_a_square_carry_a_contribution(opened):
+    with opened(step(square(Value), names={}), address("overwrite", 3)) as tab:
+        assert lost(tab) == ["+3"]
+        assert chips(tab) == ["seed +1", "+3"]  # the current one is drawn last
+        boxes = [chip.bounding_box() for chip in tab.locator(".chip.shown rect").all()[:2]]
+        first, second = sorted(boxes, key=lambda box: (box["y"], box["x"]))
+        apart = first["y"] + first["height"] <= second["y"] or first["x"] + first["width"] <= second["x"]
+        assert apart or second["x"] + second["width"] <= first["x"]
+
+
+def test_sender_receiver_and_edge_stand_out_by_line_and_not_only_by_colour(opened):
+    with opened(step(seven(Value), names={}), address("add", 7)) as tab:
+        style = "node => { const s = getComputedStyle(node); return [s.strokeDasharray, parseFloat(s.strokeWidth)]; }"
+        dash, _ = tab.locator(".node.sender rect").evaluate(style)
+        assert dash != "none"
+        assert tab.locator(".node.receiver rect").evaluate(style) == ["none", 4]
+        assert tab.locator(".edge.now").evaluate(style) == ["none", 4]
+        ends = "edge => { const s = getComputedStyle(edge); return [s.markerStart, s.markerEnd]; }"
+        for kind in (".edge.now", ".edge.done:not(.now)"):
+            start, end = tab.locator(kind).first.evaluate(ends)
+            assert start != "none"  # at the receiver
+            assert end == "none"
+
+
+def test_arrays_are_explained_in_full(opened):
+    with opened(step(arrays(), names={}), address("add", 5)) as tab:
+        text = tab.locator("#now").inner_text()
+        upstream, square = f"{sender(tab)}.grad", f"(1 - {sender(tab)}**2)"
+        assert f"local {square}" in text
+        assert f"× upstream {upstream}" in text
+        assert tab.locator("#now .matrix").count() == 3  # local, upstream, contribution
+        assert all(matrix.count("\n") == 2 for matrix in tab.locator("#now .matrix").all_text_contents())
+
+
+@pytest.mark.parametrize(("mode", "terms"), [("add", ["before", "+ contribution", "= after"]), ("overwrite", None)])
+def test_what_an_array_takes_in_is_shown_as_matrices(opened, mode, terms):
+    """Step 6 is the second contribution to x: to what it held, all ones."""
+    with opened(step(shared(), names={}), address(mode, 6)) as tab:
+        matrices = tab.locator("#now .lines").last.locator(".matrix")
+        shown = [text.split() for text in matrices.all_text_contents()]
+        contribution = tab.locator("#now .lines").first.locator(".matrix").last.text_content().split()
+        assert tab.locator("#now .lines").last.locator("dt").all_text_contents() == (terms or ["before", "after"])
+        assert shown[0] == ["1"] * 4
+        if mode == "add":
+            assert shown[1] == contribution == ["0.987", "−0.462", "0.245", "−0.997"]
+            assert shown[2] == ["1.99", "0.538", "1.24", "0.00265"]
+            assert tab.locator("#now s").count() == 0
+        else:
+            assert shown[1] == contribution
+            assert tab.locator("#now s.matrix").all_text_contents() == ["1  1\n1  1"]
+
+
+def test_of_a_large_array_the_contribution_is_summed_up_once(opened):
+    x = tensor(np.ones((9, 9)), "x")
+    with opened(step((x * x).sum(), names={}), address("add", 4)) as tab:
+        assert tab.locator("#now .lines").last.locator("dt").all_text_contents() == ["before", "= after"]
+        assert tab.locator("#now .matrix").count() == 0
+
+
+def test_a_rule_of_the_users_own_is_shown_as_such(opened):
+    x = Value(3.0, label="x")
+    y = Value(x.data**2, (x, x), "sq", label="y")
+
+    def backward():
+        x.grad += 2 * x.data * y.grad
+
+    y._backward = backward
+    with opened(step(y * float("inf"), names={}), address("add", 4)) as tab:
+        assert tab.locator("#code .runs").text_content() == "x.grad += ...  # the rule assigned to _backward"
+        now = " ".join(tab.locator("#now").inner_text().split())
+        assert "y sends to x: contribution of y’s own rule inf" in now
+        assert "Measured: the rule was run on emptied gradients." in now
+        assert shown(tab)[0] == "inf"
+
+
+def test_an_operation_without_a_rule_in_words_has_no_code_for_it(opened):
+    x = tensor([1.0, 2.0], "x")
+    y = x * 2.0
+    y._op = "twice"
+    with opened(step(y.sum(), names={}), address("add", 3)) as tab:
+        assert tab.locator("#code .runs").text_content() == "x.grad += ...  # the rule of twice"
+        assert "contribution by the rule of twice" in " ".join(tab.locator("#now").inner_text().split())
+
+
+def test_not_reached_constant_and_zero_look_different(opened):
+    x = tensor([1.0, 2.0], "x")
+    dead = (x * -1.0).relu() * Tensor([3.0, 4.0], label="k")
+    with opened(step(dead.sum(), names={})) as tab:
+        assert set(shown(tab)) == {"not yet", "constant"}
+        tab.keyboard.press("End")
+        assert shown(tab)[tab.locator("#stage .name").all_text_contents().index("x")] == "[0, 0]"
+        assert "constant" in shown(tab)
