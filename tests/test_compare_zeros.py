@@ -40,13 +40,14 @@ def test_an_element_that_is_not_read_is_no_mismatch(name: str) -> None:
 def test_it_has_a_note_and_a_mark() -> None:
     comparison = compare(lambda x: x.sqrt()[0], [1.0, -1.0])
     assert comparison.notes == (
-        "1 gradient nan by tensors and not by scalars, first that of x[1]: the tensor engine, like torch, sends 0 "
-        "times inf through elements that the result does not depend on. Not counted as mismatches.",
+        "nan by tensors and not by scalars: the gradient of x[1]. The tensor engine, like torch, sends 0 times inf "
+        "through elements that the result does not depend on. Not counted as a mismatch.",
     )
     lines = comparison.table().splitlines()
     assert lines[2].endswith("<- 0 times inf")
     assert "differs" not in comparison.table()
     assert [row["zero_times_inf"] for row in comparison.to_json()["rows"]] == [False, True, False, False, False]
+    assert "the gradient of x[1] and 2 others." in compare(lambda x: x.sqrt()[0], [1.0, -1.0, 0.0, -2.0]).notes[0]
     assert compare(lambda x: x.sqrt()[0], [1.0, 4.0]).notes == ()
 
 

@@ -76,11 +76,12 @@ def zeros_in_words(nodes: Sequence[NodeComparison]) -> str:
     found = [node for node in nodes if node.zero_times_inf is not None and node.zero_times_inf.any()]
     if not found:
         return ""
-    number_of = count(sum(int(node.zero_times_inf.sum()) for node in found), "gradient")
     first = next(row for row in found[0].rows() if row.zero_times_inf)
+    others = sum(int(node.zero_times_inf.sum()) for node in found) - 1
+    more = f" and {count(others, 'other')}" if others else ""
     return (
-        f"{number_of} nan by tensors and not by scalars, first that of {clip(first.name)}: the tensor engine, like "
-        "torch, sends 0 times inf through elements that the result does not depend on. Not counted as mismatches."
+        f"nan by tensors and not by scalars: the gradient of {clip(first.name)}{more}. The tensor engine, like torch, "
+        "sends 0 times inf through elements that the result does not depend on. Not counted as a mismatch."
     )
 
 
