@@ -492,3 +492,11 @@ def test_a_full_disk():
             check=False,
         )
     assert (done.returncode, done.stderr) == (2, "plusequals: stdout: No space left on device\n")
+
+
+def test_of_a_zero_that_is_overwritten_nothing_is_lost():
+    _, out, _ = run("step", "a*b + 3*a", "a=1", "b=0", "--text", "--mode", "=")
+    assert "a.grad = 0 (3 is lost)" in out
+    _, out, _ = run("step", "3*a + a*b", "a=1", "b=0", "--text", "--mode", "=")
+    assert "a.grad = 3\n" in out
+    assert "lost" not in out

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Write graph.png, and the stepper page at the end of the wrong pass, light, as stepper.png."""
+    """Write graph.png, and the stepper page at the step of the wrong pass that loses a contribution, as stepper.png."""
     a, b, c = Value(2.0), Value(-3.0), Value(10.0)
     L = (a * b + c).relu() * a
     L.backward()

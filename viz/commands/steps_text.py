@@ -52,7 +52,8 @@ def _becomes(step: Step, receiver: str, trace: Trace) -> str:
         return f"{grad} = {_text(step.after)}"
     if trace.operator == "+=":
         return f"{grad}: {_text(step.before)} + {_operand(step.contribution)} = {_text(step.after)}"
-    return f"{grad} = {_text(step.after)} ({_text(step.before)} is lost)"
+    lost = f" ({_text(step.before)} is lost)" if np.any(step.before) else ""  # of a zero nothing is lost
+    return f"{grad} = {_text(step.after)}{lost}"
 
 
 def _operand(q: Quantity) -> str:
