@@ -38,7 +38,7 @@ def matmul(x: Any, y: Any) -> Tensor:
         return unbroadcast(rows.swapaxes(-1, -2) @ g.reshape(full), columns.shape).reshape(b.shape)
 
     out = a @ b
-    if dtype == object:
+    if dtype.kind == "O":
         out = lift.nodes(out)
     return record("@", out, (x, rule_x), (y, rule_y))
 
