@@ -92,7 +92,8 @@ class Value(Node):
             out = power(a, b)
             return Value(out, (self, other), "**", local=(_power_slope(a, b), _exponent_slope(a, b, out)))
         n = _to_float(other)
-        return Value(power(self.data, n), (self,), f"**{other}", local=(_power_slope(self.data, n),))
+        shown = other if type(other) in (int, float) else n  # a Fraction, a bool or a float32 as the number that it is
+        return Value(power(self.data, n), (self,), f"**{shown}", local=(_power_slope(self.data, n),))
 
     def __neg__(self) -> Value:
         return Value(-self.data, (self,), "neg", local=(-1.0,))

@@ -88,7 +88,7 @@ class ArrayNode(Node):
                 f"{describe(self)} is the result of an operation, so it cannot stop requiring a gradient: "
                 "use .detach() for a constant with its values"
             )
-        if value and not self._prev and lift.active():
+        if value and not self._requires_grad and not self._prev and lift.active():
             self._data = lift.leaves(self._data)
         self._requires_grad = bool(value)
 

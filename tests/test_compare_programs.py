@@ -172,3 +172,18 @@ def test_a_function_of_numpys_on_a_tensor_is_refused_with_what_to_write() -> Non
 
 def _raise(error: Exception) -> None:
     raise error
+
+
+def test_a_leaf_that_is_told_again_to_require_a_gradient_stays_the_same_leaf() -> None:
+    def told_again(w: Tensor) -> Tensor:
+        y = w * 2
+        w.requires_grad = True
+        return (y * w).sum()
+
+    assert compare(told_again, [1.0, 2.0]).ok
+
+
+def test_nodes_have_the_names_that_a_picture_gives_them() -> None:
+    a = np.array([1.0, 2.0])
+    comparison = compare(lambda w: (w * a).sum(), [3.0, 4.0])
+    assert [node.name for node in comparison.nodes] == ["w", "a", "b", "L"]

@@ -125,10 +125,10 @@ def test_in_a_notebook_it_is_a_table_with_numbers_to_the_right() -> None:
 
 def test_in_a_notebook_what_differs_is_marked_and_notes_are_kept() -> None:
     shown = compare(wrong, [1.0, -2.0])._repr_html_()
-    assert shown.count('<tr style="font-weight:bold') == 5 - 1 - 0
+    assert shown.count('<tr style="font-weight:bold') == 4
     assert "&lt;- differs" in shown
     long = compare(lambda x: (x.sum() * x).sum(), np.ones(201), finite_differences=False)._repr_html_()
-    assert "... and 1 more rows" in long
+    assert "... and 1 more row<" in long
     assert "may differ, and both be right" in long
 
 

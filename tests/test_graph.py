@@ -188,3 +188,15 @@ def test_an_array_operand_has_the_name_of_its_variable():
 def test_a_graph_is_short_at_the_prompt():
     x = Value(2.0)
     assert repr(snapshot(x * x)) == "<Graph of 2 nodes, root L = x*x>"
+
+
+def test_parameters_deep_in_containers_keep_their_path():
+    nets = [MLP(2, [2, 1])]
+    net = nets[0]
+    assert "nets[0].layers[0].neurons[0].w[0]" in find_names({"nets": nets, "net": net}).values()
+
+
+def test_long_lists_of_data_do_not_hide_what_comes_after_them():
+    rows = [[0.5] * 784 for _ in range(400)]
+    net = MLP(1, [1])
+    assert len(find_names({"rows": rows, "net": net})) == len(net.parameters())

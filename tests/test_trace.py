@@ -1,5 +1,7 @@
 """A backward pass as a list of steps, right and wrong, for both engines."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -184,6 +186,21 @@ def test_a_scalar_operation_made_with_its_slopes_has_them_in_its_steps():
 def test_a_trace_is_short_at_the_prompt():
     x = Value(2.0)
     assert repr(trace(x * x, overwrite)) == "<Trace of 3 steps with =, from L = x*x>"
+
+
+@pytest.mark.parametrize("exponent", [Fraction(1, 3), True, np.float32(0.5), 2])
+def test_every_kind_of_exponent_has_its_slope_in_words(exponent):
+    x = Value(2.0)
+    step = trace(x**exponent).steps[-1]
+    assert eval(step.local_text, {"x": 2.0}) == pytest.approx(step.local)
+
+
+@pytest.mark.parametrize("op", ["**three", "*", None, ""])
+def test_a_users_operation_may_be_called_anything(op):
+    x = Value(2.0)
+    step = trace(Value(8.0, (x,), op, local=(12.0,))).steps[-1]
+    assert (step.local, float(step.contribution)) == (12.0, 12.0)
+    assert step.rule == "dL/dx * L.grad"
 
 
 # -- golden files ------------------------------------------------------------------------------------------------------

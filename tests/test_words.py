@@ -58,12 +58,14 @@ def check(root: Node) -> None:
         node.grad = rng.standard_normal(np.shape(node.data)) if isinstance(node, Tensor) else rng.standard_normal()
         op = entry_of(node) if node._prev else ""
         for slot, sent in enumerate(sent_by_slot(node)):
-            text = contribution(op, slot, NAMES, "result")
+            text = contribution(op, slot, NAMES[: len(node._prev)], "result")
             assert text is not None, f"{op} has no words"
             if op in PROSE or sent is None:
                 continue
             got = evaluate(text, node)
-            if local_derivative(op, slot, NAMES, "result") is not None and got.shape != np.shape(sent):
+            if local_derivative(op, slot, NAMES[: len(node._prev)], "result") is not None and got.shape != np.shape(
+                sent
+            ):
                 got = unbroadcast(got, np.shape(sent))  # as the trace says it
             np.testing.assert_allclose(got, sent, rtol=1e-12, atol=1e-12, err_msg=f"{op}, operand {slot}: {text}")
 

@@ -24,6 +24,7 @@ class Titled:
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no operation made it."""
         return not self.parents
 
     @property
@@ -58,16 +59,6 @@ class NodeRecord(Titled):
     requires_grad: bool
     sent: tuple[Quantity | None, ...]
     named: bool = True
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no operation made it."""
-        return not self.parents
-
-    @property
-    def title(self) -> str:
-        """Name and formula: "d = a*b", or the name alone for a leaf."""
-        return f"{self.name} = {self.formula}" if self.formula else self.name
 
 
 @dataclass(frozen=True)
@@ -136,14 +127,15 @@ def describe(
     records = []
     for i, node in enumerate(order):
         _check_real(node, called[i])
+        op = str(node._op or "")
         places = [index[parent] for parent in node._prev]
         sent = sent_by_slot(node) if contributions and reached(node) else [None] * len(places)
         records.append(
             NodeRecord(
                 key=f"n{i}",
                 name=called[i],
-                op=str(node._op or ""),
-                formula=formula(node._op, [called[p] for p in places]) if places else "",
+                op=op,
+                formula=formula(op, [called[p] for p in places]) if places else "",
                 parents=tuple(f"n{p}" for p in places),
                 data=keep(node.data),
                 grad=keep(node.grad) if reached(node) else None,

@@ -15,7 +15,7 @@ from micrograd.backprop import Node
 
 _HISTORIES = {"In", "Out"}  # IPython's, which hold every result once more
 _MOST_LETTERS = 20
-_DEEPEST = 6
+_DEEPEST = 12
 _MOST_LOOKED_AT = 200_000
 _MOST_IN_ONE = 10_000  # of a list: a long one holds data, not parameters
 
@@ -54,6 +54,8 @@ def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
 
 def _inside(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(thing, (list, tuple)):
+        if thing and _is_number(thing[0]) and _is_number(thing[-1]):
+            return iter(())  # data, of which there may be much
         return ((f"{name}[{i}]", x) for i, x in enumerate(islice(thing, _MOST_IN_ONE)))
     if isinstance(thing, dict):
         return ((f"{name}[{key!r}]", x) for key, x in islice(list(thing.items()), _MOST_IN_ONE))
@@ -61,6 +63,10 @@ def _inside(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
         fields = getattr(thing, "__dict__", {})
         return ((f"{name}.{key}", x) for key, x in list(fields.items()) if not key.startswith("_"))
     return iter(())
+
+
+def _is_number(thing: Any) -> bool:
+    return type(thing) in (float, int)
 
 
 def names_for(order: Sequence[Node], namespace: Mapping[str, Any]) -> dict[Node, str]:

@@ -55,8 +55,8 @@ def local_derivative(op: str, slot: int, operands: Sequence[str], out: str) -> s
     """d(out)/d(operands[slot]) as text, for operations on each element; None for others and for unknown ones."""
     if op.startswith("**") and op != "**":
         return _power_slope(op[2:], operands[0])
-    texts = LOCAL.get(op.lower())
-    return None if texts is None or slot >= len(texts) else _fill(texts[slot], operands, out)
+    texts = LOCAL.get(op.lower(), ())
+    return _fill(texts[slot], operands, out) if slot < len(texts) == len(operands) else None
 
 
 def entry(op: str, ndims: Sequence[int], out_ndim: int) -> str:
@@ -78,7 +78,7 @@ def contribution(op: str, slot: int, operands: Sequence[str], out: str) -> str |
     """
     texts = WHOLE.get(op)
     if texts is not None:
-        return _fill(texts[slot], operands, out) if slot < len(texts) else None
+        return _fill(texts[slot], operands, out) if slot < len(texts) == len(operands) else None
     local = local_derivative(op, slot, operands, out)
     if local is None:
         return None
@@ -98,9 +98,13 @@ def formula(op: str, operands: Sequence[str]) -> str:
     return f"{op.lower() if op == 'ReLU' else op}({', '.join(operands)})"
 
 
-def _power_slope(exponent: str, x: str) -> str:
-    """The derivative of x**exponent, worked out as one would by hand: 2*x, 3 * x**2, 0.5 * x**-0.5."""
-    n = float(exponent)
+def _power_slope(exponent: str, x: str) -> str | None:
+    """The derivative of x**exponent, worked out as one would by hand: 2*x, 3 * x**2, 0.5 * x**-0.5; None where the
+    exponent is no number, as in the name of an operation of the user's."""
+    try:
+        n = float(exponent)
+    except ValueError:
+        return None
     if n in (0.0, 1.0):
         return f"{n:g}"
     less = f"{n - 1:g}" if float(f"{n - 1:g}") == n - 1 else f"({exponent} - 1)"

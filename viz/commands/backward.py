@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from micrograd.backprop import Node, chain_rule, deliver, reached, topological_order
+from micrograd.backprop import Node, chain_rule, deliver, topological_order
 from viz.errors import UserError
 from viz.inputs.literals import Literal, parse_literal
 
@@ -33,11 +33,10 @@ def gradient_for(root: Node, text: str | None, title: str) -> Literal | None:
     return gradient if shape else float(gradient)
 
 
-def ensure_backward(root: Node, gradient: Literal | None) -> None:
-    """Run a backward pass from empty gradients, unless one has been run from `root` already."""
-    if not reached(root):
-        clear_gradients(root)
-        deliver(chain_rule(root, root._seed(gradient)))
+def run_backward(root: Node, gradient: Literal | None) -> None:
+    """Run a backward pass from empty gradients."""
+    clear_gradients(root)
+    deliver(chain_rule(root, root._seed(gradient)))
 
 
 def clear_gradients(root: Node) -> None:

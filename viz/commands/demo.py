@@ -7,7 +7,7 @@ from pathlib import Path
 
 from micrograd.backprop import Node, add, overwrite, topological_order
 from viz import files
-from viz.commands.backward import ensure_backward
+from viz.commands.backward import run_backward
 from viz.commands.demo_graphs import (
     EXPRESSION,
     OPERANDS,
@@ -118,7 +118,7 @@ def _from_torch(example: Example, dtype: str) -> float:
 
 def _write(folder: Path, name: str, title: str, example: Example, comparison: Comparison) -> list[tuple[Path, str]]:
     """A picture, a page and a table of the example, with what each is."""
-    ensure_backward(example.root, None)
+    run_backward(example.root, None)
     picture, page, table = folder / f"{name}.png", folder / f"{name}.html", folder / f"{name}-compare.txt"
     draw(example.root, picture, names=example.variables)
     step(example.root, page, names=example.variables, title=title)

@@ -7,7 +7,7 @@ import sys
 
 from micrograd.backprop import Node, reached, topological_order
 from viz import plain
-from viz.commands.backward import clear_gradients, ensure_backward, gradient_for
+from viz.commands.backward import clear_gradients, gradient_for, run_backward
 from viz.commands.options import add_max_nodes, add_target, check_for_picture, most_nodes, target_of
 from viz.commands.output import write
 from viz.dot import to_dot
@@ -82,6 +82,6 @@ def _prepare(root: Node, args: argparse.Namespace, title: str) -> None:
     if not args.backward:
         clear_gradients(root)
     elif not reached(root):
-        ensure_backward(root, gradient_for(root, args.gradient, title))
+        run_backward(root, gradient_for(root, args.gradient, title))
     elif args.gradient is not None:
         raise UserError(f"{title} has its gradients already, from a backward pass in the file: leave --gradient out")

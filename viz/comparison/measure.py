@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -24,17 +24,22 @@ from viz.words import formula
 
 
 def compare_pair(
-    pair: Pair, given: Mapping[Node, str], *, rtol: float | None = None, atol: float | None = None
+    pair: Pair,
+    given: Mapping[Node, str],
+    taken: Iterable[str] = (),
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> Comparison:
     """The comparison of the two graphs of a pair; gradients are put back.
 
-    given       the user's names for tensor nodes; the others get one here
+    given       the user's names for tensor nodes; the others get one here, none of those in `taken`
     rtol, atol  the tolerance; by default what the least precise dtype allows
     """
     default_rtol, default_atol = defaults(t.dtype for t in pair.tensors)
     rtol = default_rtol if rtol is None else rtol
     atol = default_atol if atol is None else atol
-    called = name_all(list(pair.tensors), given)
+    called = name_all(pair.tensors, given, taken)
     named = [bool(t.label) or t in given for t in pair.tensors]
     nodes = tuple(_node_comparisons(pair, called, named, rtol, atol))
     notes = tuple(filter(None, [zeros_in_words(nodes)]))

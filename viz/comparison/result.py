@@ -94,7 +94,7 @@ class Comparison:
     def table(self, all: bool = False, most: int = 200) -> str:
         """The elements of the leaves and of what differs (with `all`, of every node) in columns, and a summary.
 
-        most  how many rows there are at most; elements that disagree come in any case
+        most  how many rows there are at most; elements that disagree are taken first
         """
         return "\n".join([str(table(self.nodes, every=all, most=most)), *self.notes, self.summary()])
 

@@ -18,7 +18,7 @@ from viz.comparison.references import finite_differences as differences_of
 from viz.comparison.references import torch_gradients
 from viz.comparison.replay import rebuild
 from viz.comparison.result import Comparison
-from viz.names import caller_namespace, find_names
+from viz.names import caller_namespace, find_names, names_for
 
 _NO_TORCH = (
     "no gradients by torch: these Tensors were made by tensorgrad's functions, which torch's tensors do not take"
@@ -74,19 +74,30 @@ def compare(
         else:
             run, given = _on_operands(program, inputs, namespace)
             pair = run_on_both(run, gradient, most=max_scalars)
-        comparison = compare_pair(pair, given, rtol=rtol, atol=atol)
+        given = names_for(pair.tensors, namespace) | given
+        comparison = compare_pair(pair, given, namespace, rtol=rtol, atol=atol)
         return _with_notes_and_references(comparison, program, run, torch=torch, differences=finite_differences)
 
 
 def _with_notes_and_references(
     comparison: Comparison, program: Program | Node, run: Repeatable, *, torch: bool, differences: bool
 ) -> Comparison:
-    """The comparison with what there is to say of a graph that existed already, and with the other columns."""
+    """The comparison with the columns that `run`, the program on its operands, gives by finite differences and by
+    torch, and a note for each that is missing."""
+    pair, notes = comparison.pair, list(comparison.notes)
     if isinstance(program, Value) and not all(node.data_matches.all() for node in comparison.nodes):
-        comparison = replace(comparison, notes=(*comparison.notes, _CHANGED))
+        notes.append(_CHANGED)
     if isinstance(program, Tensor) and torch:
-        comparison, torch = replace(comparison, notes=(*comparison.notes, _NO_TORCH)), False
-    return _with_references(comparison, run, torch=torch, differences=differences)
+        notes.append(_NO_TORCH)
+        torch = False
+    by_differences, note = differences_of(run, pair.leaves, pair.seed) if differences else ({}, "")
+    by_torch, torch_note = torch_gradients(run, pair.seed) if torch else ({}, "")
+    nodes = tuple(
+        replace(node, finite_difference=by_differences.get(t), torch_grad=by_torch.get(t))
+        for t, node in zip(pair.tensors, comparison.nodes, strict=True)
+    )
+    notes += filter(None, (note, torch_note, _unused(pair, run)))
+    return replace(comparison, nodes=nodes, notes=tuple(notes))
 
 
 def _check(program: Any, inputs: tuple[Any, ...]) -> None:
@@ -112,20 +123,6 @@ def _on_operands(
     for x, name in zip(operands, parameters, strict=True):
         given.setdefault(x, name)
     return Repeatable(program, operands), given
-
-
-def _with_references(comparison: Comparison, run: Repeatable, *, torch: bool, differences: bool) -> Comparison:
-    """The comparison with the columns that `run`, the program on its operands, gives by finite differences and by
-    torch, and a note for each that is missing."""
-    pair = comparison.pair
-    by_differences, note = differences_of(run, pair.leaves, pair.seed) if differences else ({}, "")
-    by_torch, torch_note = torch_gradients(run, pair.seed) if torch else ({}, "")
-    nodes = tuple(
-        replace(node, finite_difference=by_differences.get(t), torch_grad=by_torch.get(t))
-        for t, node in zip(pair.tensors, comparison.nodes, strict=True)
-    )
-    notes = (*comparison.notes, *filter(None, (note, torch_note, _unused(pair, run))))
-    return replace(comparison, nodes=nodes, notes=notes)
 
 
 def _unused(pair: Pair, run: Repeatable) -> str:

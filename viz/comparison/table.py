@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from viz.comparison.records import NodeComparison, Row
-from viz.text import clip, number, short
+from viz.text import clip, count, number, short
 
 _DIGITS = 6
 _TWO_BUGS = (
@@ -37,7 +37,7 @@ class Table:
     @property
     def more(self) -> list[str]:
         """A line that says how many rows are left out, if any."""
-        return [f"... and {self.left_out:,} more rows"] if self.left_out else []
+        return [f"... and {count(self.left_out, 'more row')}"] if self.left_out else []
 
     def __str__(self) -> str:
         """In aligned columns; then an empty line, and the notes."""

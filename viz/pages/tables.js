@@ -51,7 +51,7 @@ class GradientTable {
     element.querySelector("thead tr").append(this.truthHead);
     place.replaceChildren(element);
     const rest = run.nodes.length - nodes.length;
-    if (rest) place.append(paragraph("muted", `and ${rest} more nodes: choose one in the graph`));
+    if (rest) place.append(paragraph("muted", `and ${rest} more ${rest === 1 ? "node" : "nodes"}: choose one in the graph`));
   }
 
   row(node, pin) {
