@@ -87,7 +87,7 @@ def trace(
     gradient  the seed, for a tensor of several elements
     names     a namespace to look node names up in; by default the caller's variables
 
-    Raises what `root.backward(gradient)` would.
+    Raises what `root.backward(gradient)` would, TypeError for what is no node, UserError for complex numbers.
     """
     check_node(root)
     seed = root._seed(gradient)
