@@ -1,5 +1,7 @@
 """Records of a graph: keys, names, formulas, edges, gradients, and what each node sends."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
@@ -200,3 +202,26 @@ def test_long_lists_of_data_do_not_hide_what_comes_after_them():
     rows = [[0.5] * 784 for _ in range(400)]
     net = MLP(1, [1])
     assert len(find_names({"rows": rows, "net": net})) == len(net.parameters())
+
+
+class Net:
+    """A network of a user's own, without `parameters()`."""
+
+    def __init__(self):
+        self.w = Value(2.0)
+
+
+Pair = namedtuple("Pair", "weight bias")
+
+
+def test_objects_of_the_programs_own_classes_give_names():
+    net, pair = Net(), Pair(Value(1.0), Value(2.0))
+    names = find_names({"__name__": __name__, "net": net, "pair": pair})
+    assert list(names.values()) == ["net.w", "pair.weight", "pair.bias"]
+
+
+def test_a_nameless_leaf_that_is_used_twice_is_no_literal():
+    """Its variable has another value by now; a literal is a new node at each use."""
+    n = Value(2.0)
+    n = n * n + 3
+    assert [node.name for node in snapshot(n, {}).nodes] == ["a", "b", "3", "L"]

@@ -117,7 +117,9 @@ def _field(what: str, q: Quantity) -> str:
     if np.size(q) == 0:
         return f"{what}: no elements"
     lines = _rows(q, _element) if np.size(q) <= MOST_IN_BOX else _statistics(np.asarray(q))
-    return f"{what}\\l" + "".join(f"{line}\\r" for line in lines)
+    # The last line of a row that is broken into lines may be short: it starts where the others do.
+    end = "\\l" if _MOST_COLUMNS < np.shape(q)[-1] <= MOST_IN_BOX else "\\r"
+    return f"{what}\\l" + "".join(f"{line}{end}" for line in lines)
 
 
 def _rows(array: Quantity, text_of: Callable[[Any], str]) -> list[str]:

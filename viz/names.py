@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from string import ascii_lowercase
@@ -32,12 +32,13 @@ def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
     """A name for each node that the namespace leads to: by the variable that was made first, so that parameters do
     not take the name of a loop that went over them later.
 
-    Looks into lists, tuples and dictionaries, and into objects that have `parameters()` (networks), so that
-    parameters have names such as `net.layers[0].neurons[1].w[2]`. Names that start with _, and IPython's
-    histories, do not count.
+    Looks into lists, tuples and dictionaries, and into objects that have `parameters()` (networks) or whose class the
+    namespace's own module defines, so that parameters have names such as `net.layers[0].neurons[1].w[2]`. Names that
+    start with _, and IPython's histories, do not count.
     """
     names: dict[Node, str] = {}
     seen: set[int] = set()
+    module = namespace.get("__name__")
     for variable, value in list(namespace.items()):
         if variable.startswith("_") or variable in _HISTORIES or not variable.isidentifier():
             continue
@@ -48,18 +49,22 @@ def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
                 names.setdefault(thing, name)
             elif depth < _DEEPEST and id(thing) not in seen:
                 seen.add(id(thing))
-                queue.extend((inner_name, inner, depth + 1) for inner_name, inner in _inside(name, thing))
+                queue.extend((inner_name, inner, depth + 1) for inner_name, inner in _inside(name, thing, module))
     return names
 
 
-def _inside(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
+def _inside(name: str, thing: Any, module: str | None) -> Iterator[tuple[str, Any]]:
+    if isinstance(thing, tuple) and hasattr(thing, "_fields"):
+        return ((f"{name}.{key}", x) for key, x in zip(thing._fields, thing, strict=True))
     if isinstance(thing, (list, tuple)):
         if thing and _is_number(thing[0]) and _is_number(thing[-1]):
             return iter(())  # data, of which there may be much
         return ((f"{name}[{i}]", x) for i, x in enumerate(islice(thing, _MOST_IN_ONE)))
     if isinstance(thing, dict):
         return ((f"{name}[{key!r}]", x) for key, x in islice(list(thing.items()), _MOST_IN_ONE))
-    if callable(getattr(thing, "parameters", None)) and not isinstance(thing, type):
+    if type(thing).__module__ == module or (
+        callable(getattr(thing, "parameters", None)) and not isinstance(thing, type)
+    ):
         fields = getattr(thing, "__dict__", {})
         return ((f"{name}.{key}", x) for key, x in list(fields.items()) if not key.startswith("_"))
     return iter(())
@@ -85,7 +90,8 @@ def name_all(order: Sequence[Node], given: Mapping[Node, str], taken: Iterable[s
 
     In a graph with more than a few nameless nodes these are called by their place in the order: n12.
     """
-    names = [str(node.label or "") or given.get(node, "") or _as_number(node) for node in order]
+    uses = Counter(parent for node in order for parent in node._prev)
+    names = [str(node.label or "") or given.get(node, "") or _as_number(node, uses[node]) for node in order]
     nameless = [i for i, name in enumerate(names) if not name]
     if len(nameless) <= _MOST_LETTERS:
         used = {*names, *taken}
@@ -103,8 +109,9 @@ def _letters() -> Iterator[str]:
     yield from (f"{letter}{i}" for i in count(1) for letter in ascii_lowercase)
 
 
-def _as_number(node: Node) -> str:
-    """The number of a nameless scalar leaf, which stands in the user's code as that number."""
-    if node._prev or getattr(node.data, "shape", ()) != ():
+def _as_number(node: Node, uses: int) -> str:
+    """The number of a nameless scalar leaf, which stands in the user's code as that number: a literal is a new node
+    at each use, so one that is used twice was kept in a variable, which has another value by now."""
+    if uses > 1 or node._prev or getattr(node.data, "shape", ()) != ():
         return ""
     return f"{float(node.data):g}"

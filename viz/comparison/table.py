@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -49,7 +50,7 @@ def table(nodes: Sequence[NodeComparison], *, every: bool = False, most: int = 2
 
     most  how many rows there are at most; elements that disagree come first in the choice
     """
-    nodes = sorted(nodes, key=_is_literal) if every else _leaves(nodes)
+    nodes = sorted(nodes, key=_literals(nodes).__contains__) if every else _leaves(nodes)
     rows = [row for node in nodes for row in node.rows()]
     shown = _chosen(rows, most)
     columns = _columns(shown, {node.key: clip(node.formula) for node in nodes})
@@ -62,16 +63,19 @@ def table(nodes: Sequence[NodeComparison], *, every: bool = False, most: int = 2
     )
 
 
-def _is_literal(node: NodeComparison) -> bool:
-    """Whether it is a number that the program is written with; these are listed last."""
-    return node.is_leaf and not node.named and not node.shape
+def _literals(nodes: Sequence[NodeComparison]) -> set[NodeComparison]:
+    """The numbers that the program is written with, as far as can be told: nameless leaves that are used once. (What is
+    used again was kept in a variable that has another value by now.) They are listed last."""
+    uses = Counter(parent for node in nodes for parent in node.parents)
+    return {node for node in nodes if node.is_leaf and not node.named and not node.shape and uses[node.key] < 2}
 
 
 def _leaves(nodes: Sequence[NodeComparison]) -> list[NodeComparison]:
     """The leaves that take gradients and have a name, and every node that disagrees. Without a name are the numbers
     that a program of Values is written with: they are shown only where nothing else is."""
     leaves = [node for node in nodes if node.is_leaf and not node.is_constant]
-    chosen = set([node for node in leaves if not _is_literal(node)] or leaves)
+    literals = _literals(nodes)
+    chosen = set([node for node in leaves if node not in literals] or leaves)
     return [node for node in nodes if node in chosen or not node.ok]
 
 

@@ -58,7 +58,8 @@ function isArray(quantity) {
 // A quantity in one of its forms: "short" (small arrays in full), "text" or "chip" (always one line).
 function amount(quantity, form = "short", tag = "span") {
   if (form !== "short" || !isArray(quantity)) {
-    return html(tag, { class: `amount ${signClass(quantity)}` }, quantity[form]);
+    const single = isArray(quantity) ? "" : "single ";
+    return html(tag, { class: `amount ${single}${signClass(quantity)}` }, quantity[form]);
   }
   if (quantity.more) return html(tag, { class: "amount" }, `${quantity.shape}: ${quantity.more}`);
   const matrix = html(tag, { class: "amount matrix" }, quantity.rows.join("\n"));
