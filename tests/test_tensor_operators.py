@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -218,3 +219,13 @@ def test_numbers_beyond_the_range_of_a_dtype_become_infinite_without_a_warning()
     out.backward([1e300])
     x.grad = np.array([1e300])
     assert np.isinf(x.grad).all()
+
+
+@pytest.mark.parametrize("exponent", [2, 2.0, True, Fraction(1, 2), np.float32(0.5), np.int64(3)])
+def test_an_exponent_is_any_real_number(exponent):
+    x = Tensor([4.0], requires_grad=True)
+    out = x**exponent
+    out.sum().backward()
+    n = float(exponent)
+    assert (out.item(), x.grad.item()) == (4.0**n, n * 4.0 ** (n - 1))
+    assert len(out._prev) == 1

@@ -27,6 +27,7 @@ GREY = "#666666"
 _LINE: dict[Sign, str] = {"+": BLUE, "-": VERMILION, "0": GREY, "mixed": INK, "not finite": INK}
 _TEXT = _LINE | {"-": "#B34700"}  # vermilion, darkened so that small text reads well on white
 
+_LONGEST_SPANS = 1_000  # the same for edges that cross many columns, as those of a weight that is used 50 times
 _MOST_EDGE_LABELS = 500  # nodes; above it labels go where room is left, which is many times faster to lay out
 _MOST_FREE_SIZE = 150  # nodes; above it the picture is scaled to fit
 _LARGEST = "60,60"  # inches
@@ -98,9 +99,20 @@ def add_node(
 
 def add_edges(dot: graphviz.Digraph, graph: Graph, *, prefix: str = "", direction: Direction = "LR") -> None:
     """Add an edge for each use of a node of `graph`, from the operand to the ellipse of the operation."""
-    place = "label" if len(graph) <= _MOST_EDGE_LABELS else "xlabel"
+    place = "label" if len(graph) <= _MOST_EDGE_LABELS and _spans(graph) <= _LONGEST_SPANS else "xlabel"
     for edge in graph.edges:
         dot.edge(prefix + edge.parent, _op_key(graph[edge.child], prefix), **edge_attributes(edge, direction, place))
+
+
+def _spans(graph: Graph) -> int:
+    """How many columns the edges cross together: what a dot program's time goes with where edges have labels."""
+    column: dict[str, int] = {}
+    spans = 0
+    for record in graph.nodes:
+        operands = [column[key] for key in record.parents]
+        column[record.key] = max(operands, default=-1) + 1
+        spans += sum(column[record.key] - c for c in operands)
+    return spans
 
 
 def _op_key(record: NodeRecord, prefix: str = "") -> str:

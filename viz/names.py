@@ -17,6 +17,7 @@ _HISTORIES = {"In", "Out"}  # IPython's, which hold every result once more
 _MOST_LETTERS = 20
 _DEEPEST = 12
 _MOST_LOOKED_AT = 200_000
+_PLAIN = {int, float, bool, str, type(None)}  # what data is made of leads to no node, and does not count
 _MOST_IN_ONE = 10_000  # of a list: a long one holds data, not parameters
 
 
@@ -57,9 +58,7 @@ def _inside(name: str, thing: Any, module: str | None) -> Iterator[tuple[str, An
     if isinstance(thing, tuple) and hasattr(thing, "_fields"):
         return ((f"{name}.{key}", x) for key, x in zip(thing._fields, thing, strict=True))
     if isinstance(thing, (list, tuple)):
-        if thing and _is_number(thing[0]) and _is_number(thing[-1]):
-            return iter(())  # data, of which there may be much
-        return ((f"{name}[{i}]", x) for i, x in enumerate(islice(thing, _MOST_IN_ONE)))
+        return ((f"{name}[{i}]", x) for i, x in enumerate(islice(thing, _MOST_IN_ONE)) if type(x) not in _PLAIN)
     if isinstance(thing, dict):
         return ((f"{name}[{key!r}]", x) for key, x in islice(list(thing.items()), _MOST_IN_ONE))
     if type(thing).__module__ == module or (
@@ -68,10 +67,6 @@ def _inside(name: str, thing: Any, module: str | None) -> Iterator[tuple[str, An
         fields = getattr(thing, "__dict__", {})
         return ((f"{name}.{key}", x) for key, x in list(fields.items()) if not key.startswith("_"))
     return iter(())
-
-
-def _is_number(thing: Any) -> bool:
-    return type(thing) in (float, int)
 
 
 def names_for(order: Sequence[Node], namespace: Mapping[str, Any]) -> dict[Node, str]:

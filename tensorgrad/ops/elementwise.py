@@ -7,6 +7,7 @@ broadcasting: the gate in `node` does. `quiet` stands where NumPy would warn of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,8 +61,8 @@ def pow(x: Operand, y: Operand) -> Tensor:
     x**0 is 1 with gradient 0, also at 0. For the exponent's gradient, 0**y counts as constant for y >= 0 (torch's
     convention); a negative base gives nan.
     """
-    if isinstance(y, (int, float)) and isinstance(x, ArrayNode):
-        return _pow_number(x, y)
+    if isinstance(y, Real) and isinstance(x, ArrayNode):
+        return _pow_number(x, int(y) if isinstance(y, Integral) else float(y))
     x, y, a, b = _pair("pow", x, y)
     out = _apply("pow", np.power, a, b)
     return record(

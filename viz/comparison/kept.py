@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
+from micrograd.backprop import Node, topological_order
 from tensorgrad import Tensor
+from viz.names import find_names
+
+
+def leaves_of(program: Any, inputs: Iterable[Any], namespace: Mapping[str, Any]) -> list[Tensor]:
+    """The leaves that a program can reach: its inputs, and those that the caller's variables lead to, or those that it
+    closes over and its module's. Of a graph that exists, the graph's."""
+    reached = {*find_names(namespace), *(x for x in inputs if isinstance(x, Node))}
+    if isinstance(program, Node):
+        reached.update(topological_order(program))
+    elif inspect.isroutine(program) and hasattr(getattr(program, "__func__", program), "__code__"):
+        variables = inspect.getclosurevars(program)
+        values = [*variables.nonlocals.values(), *variables.globals.values(), getattr(program, "__self__", None)]
+        reached.update(find_names({f"v{i}": value for i, value in enumerate(values)}))
+    return [x for x in reached if isinstance(x, Tensor) and x.requires_grad and not x._prev]
 
 
 @contextmanager
-def leaves_kept() -> Iterator[None]:
-    """After the `with`, every leaf that requires a gradient has the data and the gradient that it had before.
-
-    A program reaches its parameters as it likes, through globals, closures and objects of any kind, so all leaves
-    that exist are kept: Python's collector knows them.
-    """
-    leaves = [x for x in gc.get_objects() if issubclass(type(x), Tensor) and x.requires_grad and not x._prev]
+def leaves_kept(leaves: Iterable[Tensor]) -> Iterator[None]:
+    """After the `with`, these leaves have the data and the gradient that they had before."""
     kept = [(leaf, leaf._data, leaf._data.copy(), leaf._grad, _copy(leaf._grad)) for leaf in leaves]
     try:
         yield

@@ -197,7 +197,10 @@ def _check_size(tensors: Sequence[Tensor], most: int) -> None:
     expected = 0
     for t in tensors:
         sizes = [parent.data.size for parent in t._prev]
-        expected += 2 * t.data.size * t._prev[0].shape[-1] if t._op == "@" else max([t.data.size, *sizes])
+        if t._op == "@":
+            expected += 2 * t.data.size * t._prev[0].shape[-1]
+        else:
+            expected += t.data.size if t._op == "index" else max([t.data.size, *sizes])
     if expected > most:
         raise TooLargeError(
             f"compare: the program would make about {expected:,} scalar nodes, more than {most:,}: give it smaller "

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from micrograd import Value
 from micrograd.backprop import Node
 from tensorgrad import Tensor
-from viz.comparison.kept import leaves_kept
+from viz.comparison.kept import leaves_kept, leaves_of
 from viz.comparison.lifted import MOST_SCALARS, Pair, Program, Repeatable, run_on_both
 from viz.comparison.measure import compare_pair
 from viz.comparison.operands import operand, parameter_names
@@ -18,6 +20,7 @@ from viz.comparison.references import finite_differences as differences_of
 from viz.comparison.references import torch_gradients
 from viz.comparison.replay import rebuild
 from viz.comparison.result import Comparison
+from viz.comparison.verdict import kinks_in_words
 from viz.names import caller_namespace, find_names, names_for
 
 _NO_TORCH = (
@@ -54,10 +57,10 @@ def compare(
     finite_differences  whether to compute them (for at most 2,000 elements of leaves)
     max_scalars         how many scalar nodes there may be
 
-    The program runs several times, each with Python's and NumPy's random generators in the same state. All leaves
-    that require gradients have, afterwards, the data and the gradients that they had before, whatever the program
-    does to them (so do not train in another thread meanwhile); a program that goes back through its graph or updates
-    its parameters is refused. While it runs lifted,
+    The program runs several times, each with Python's and NumPy's random generators in the same state. The leaves
+    that require gradients and that its variables or the caller's lead to have, afterwards, the data and the gradients
+    that they had before, whatever the program does to them; a program that goes back through its graph or updates its
+    parameters is refused. While it runs lifted,
     `x.dtype` and `x.data.dtype` are `object` for each Tensor that takes a gradient: a program that branches on the
     dtype takes the branch of no float there.
 
@@ -69,7 +72,7 @@ def compare(
     """
     _check(program, inputs)
     namespace = caller_namespace() if names is None else names
-    with leaves_kept():
+    with leaves_kept(leaves_of(program, inputs, namespace)):
         if isinstance(program, Value):
             run, pair, given = rebuild(program, namespace, gradient, most=max_scalars)
         else:
@@ -97,7 +100,8 @@ def _with_notes_and_references(
         replace(node, finite_difference=by_differences.get(t), torch_grad=by_torch.get(t))
         for t, node in zip(pair.tensors, comparison.nodes, strict=True)
     )
-    notes += filter(None, (note, torch_note, _unused(pair, run)))
+    kinks = kinks_in_words(nodes, float(np.abs(pair.seed).max(initial=0.0)))
+    notes += filter(None, (note, kinks, torch_note, _unused(pair, run)))
     return replace(comparison, nodes=nodes, notes=tuple(notes))
 
 

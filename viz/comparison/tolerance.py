@@ -2,8 +2,8 @@
 
 Rounding errs in proportion to the numbers that were added up and multiplied, not to what is left of them: the
 difference of two millions that is 0.001 is known to ten digits less than each of them. So with each result goes a
-*size*: how large it would be if nothing cancelled, errors adding up in quadrature as independent ones do. A tolerance
-is relative to the size.
+*size*: how large it would be if nothing cancelled. A tolerance is relative to the size. The sizes of terms add up, not
+in quadrature as those of independent errors would: the error of one operand, a mean say, reaches all its users alike.
 
 What an operation makes of its operands' sizes is found by doing it again with each operand moved a little: by `unit`,
 the relative error that the dtype stands for, times its size. That shows how far the result moves, and how far each
@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import mul
 
 import numpy as np
 
@@ -88,10 +87,10 @@ def backward_sizes(
     for node in reversed(order):
         size, slopes = found[node], sizes.slopes.get(node)
         for slot, (parent, slope) in enumerate(zip(node._prev, node._local or (), strict=False)):
-            sent = math.hypot(found[parent], slope * size)
+            sent = abs(slope * size)
             if slopes is not None:
                 sent = math.hypot(sent, slopes[slot] * gradients[node], unit * slopes[slot] * size)
-            found[parent] = sent
+            found[parent] += sent  # not in quadrature: errors of one operand (a mean, say) reach many users alike
     return found
 
 
@@ -109,7 +108,7 @@ def _moves(node: Value, sizes: Mapping[Value, float], unit: float) -> Moves:
     by = [sizes[parent] for parent in node._prev]
     again = None if node._op in _STRAIGHT else operation(node._op, len(local))
     if again is None:
-        return math.hypot(*map(mul, local, by)), ()
+        return sum(abs(slope * size) for slope, size in zip(local, by, strict=True)), ()
     if node._op == "*":  # as below, but half of all nodes may be products
         return math.hypot(local[0] * by[0], local[1] * by[1], unit * by[0] * by[1]), (by[1], by[0])
     data, slopes = 0.0, [_SATURATED if node._op in _SATURATING else 0.0] * len(local)
