@@ -207,6 +207,19 @@ def test_step_text_of_arrays():
     assert "x = (4, 2) norm 14.28" in out
 
 
+def test_step_text_spells_a_long_name_in_one_way():
+    name = "a" * 60
+    out = run("step", f"{name} * relu({name})", f"{name}=2", "--text")[1]
+    assert name[:41] not in out
+    assert f"{name[:39]}… * L.grad = 2 * 1 = 2" in out
+
+
+def test_step_text_lists_no_number_that_is_its_own_name():
+    out = run("step", "a*3 + 0.5", "a=2", "--text")[1]
+    listed = out.partition("\n\n")[0].splitlines()
+    assert listed == ["forward: 5 nodes", "  a = 2", "  b = a*3 = 6", "  L = b + 0.5 = 6.5"]
+
+
 def test_step_json_is_the_trace():
     steps = json.loads(run("step", *SEVEN, "--json", "--mode", "=")[1])
     assert steps["operator"] == "="

@@ -84,8 +84,29 @@ def test_another_module_called_torch_costs_only_its_column(
     assert [note[:60] for note in comparison.notes] == [f"no gradients by torch: it cannot be used ({cause})"[:60]]
 
 
-def test_operands_too_large_for_a_step_have_no_finite_differences() -> None:
-    comparison = compare(lambda a, b: a * b, 1e308, 10.0)
+def test_only_operands_too_large_for_a_step_have_no_finite_differences() -> None:
+    comparison = compare(lambda a, b: a * b, 1e300, 10.0)
     assert comparison.ok
-    assert comparison.notes == ("no finite differences: a step of 1e-06 from 1e+308 is lost: give smaller operands",)
+    assert comparison.notes == ("no finite differences for operands that hold 1e+300: a step of 1e-06 is lost in it",)
+    assert comparison.nodes[0].finite_difference is None
+    assert comparison.nodes[1].finite_difference == pytest.approx(1e300)
+    assert compare(lambda a, b: a * b, 1e308, 10.0).ok  # the product overflows
     assert compare(lambda a: (a * 2).sum(), [1e9, np.inf]).notes == ()
+
+
+def test_at_a_kink_a_note_says_why_the_finite_difference_differs() -> None:
+    comparison = compare(lambda a: a.relu(), 0.0, names={})
+    assert comparison.ok
+    assert comparison.notes == (
+        "a has the finite difference 0.5 beside the gradient 0: at a kink (relu at 0) a finite difference is the mean "
+        "of both sides; elsewhere one of the two is inexact or wrong.",
+    )
+    assert comparison.notes[0] in comparison.table()
+    assert "(and 1 other)" in compare(lambda a: a.relu().sum(), [0.0, 1.0, 0.0]).notes[0]
+
+
+def test_without_a_kink_there_is_no_note_on_finite_differences() -> None:
+    assert compare(lambda a: (a**3).sum() + 1e9, [0.0, 1e-3, 3.0]).notes == ()
+    assert compare(lambda a: a.relu() * 1e9 - a.exp() * 1e6, 1.0).notes == ()
+    assert compare(lambda a: a * a, np.float32(1 / 3), gradient=1e6).notes == ()
+    assert compare(lambda a: a.log(), 0.0).notes == ()  # nan beside inf speaks for itself

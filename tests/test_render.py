@@ -117,6 +117,15 @@ def test_a_program_that_fails_is_an_error_of_one_line(no_dot, monkeypatch, tmp_p
 
 
 @posix
+def test_of_a_missing_format_the_hint_is_told_alone(no_dot, monkeypatch, tmp_path):
+    script = """cat >/dev/null; echo 'Format: "pdf" not recognized. Use one of: canon cmap dot' >&2; exit 1"""
+    monkeypatch.setenv("PATH", os.defpath)
+    monkeypatch.setenv("PLUSEQUALS_DOT", str(program(tmp_path / "mydot", script)))
+    with pytest.raises(UserError, match=r"^mydot could not draw this as pdf: for PDF, Graphviz's own dot has to be on"):
+        run_dot("digraph {}", "pdf")
+
+
+@posix
 def test_a_program_that_cannot_start_is_an_error(no_dot, monkeypatch, tmp_path):
     broken = program(tmp_path / "broken")
     broken.write_text("#!/no/such/interpreter\n")

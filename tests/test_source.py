@@ -93,7 +93,7 @@ def test_arguments_go_where_they_belong(file):
     [
         ("", "which variable or function? write"),
         ("los", "did you mean loss?"),
-        ("zzz", "it has a, loss, loss_at, first, anything"),
+        ("zzz", "the file has a, loss, loss_at, first, anything"),
         ("losses", "a list of 2, not one Value or Tensor: name one of its elements, losses[0]"),
         ("net", "net is a Neuron"),
         ("lr", "lr is a float"),
@@ -106,7 +106,15 @@ def test_names_that_lead_to_no_node(file, name, words):
 
 
 def test_a_file_without_nodes_says_so(file):
-    assert "no Value, Tensor or function" in message(load(file("x = 1")).find, "y")
+    assert "the file has no function, and no Value or Tensor" in message(load(file("x = 1")).find, "y")
+
+
+def test_what_is_offered_is_the_files_and_takes_gradients(file):
+    text = (
+        "from tensorgrad import Tensor\nx = Tensor([1.0])\nw = Tensor([2.0], requires_grad=True)\ny = (x * w).sum()\n"
+    )
+    error = message(load(file(text + "lr = 0.1\n")).find, "lr")
+    assert error.endswith("lr is a float, not a Value or Tensor; the file has w, y")
 
 
 @pytest.mark.parametrize(
@@ -222,7 +230,7 @@ def test_a_file_that_changes_the_working_directory_does_so_for_itself_only(file,
 @pytest.mark.parametrize("name", ["", "net"])
 def test_what_is_missing_may_stand_where_only_a_program_looks(file, name):
     text = "def main(): pass\nif __name__ == '__main__':\n    net = 1\n"
-    hint = 'it has main (what stands under `if __name__ == "__main__"` was not run)'
+    hint = 'the file has main (what stands under `if __name__ == "__main__"` was not run)'
     assert message(load(file(text)).find, name).endswith(hint)
     assert "was not run" not in message(load(file(text.replace("__main__", "other"))).find, name)
 

@@ -19,7 +19,9 @@ _FORMS = {"png": (b"\x89PNG\r\n\x1a\n",), "pdf": (b"%PDF-",), "svg": (b"<?xml", 
 """What each format starts with; the last two are text in UTF-8."""
 _TEXT = ("svg", "plain")
 _OTHER_DOT = f"`pip install graphviz-pure`, or set {_ENVIRONMENT_VARIABLE} to Graphviz's dot"
-_HINTS = {"pdf": "; for PDF, Graphviz's own dot has to be on PATH (or in PLUSEQUALS_DOT): graphviz-pure draws none"}
+_HINTS = {"pdf": "for PDF, Graphviz's own dot has to be on PATH (or in PLUSEQUALS_DOT): graphviz-pure draws none"}
+_UNKNOWN_FORMAT = "not recognized"
+"""What Graphviz says, with a long list of names, of a format that it has no plugin for."""
 
 
 def find_dot(format: str = "svg") -> Path:
@@ -77,8 +79,10 @@ def run_dot(source: str, format: str) -> bytes:
         ) from None
     if status or not picture:
         silent = f"exit status {status}" if status else "it wrote nothing"
-        said = complaint.decode(errors="replace").strip().splitlines() or [silent]
-        raise UserError(f"{dot.name} could not draw this as {format}: {said[0]}{_HINTS.get(format, '')}")
+        said = (complaint.decode(errors="replace").strip().splitlines() or [silent])[0]
+        hint = _HINTS.get(format, "")
+        why = [hint] if hint and _UNKNOWN_FORMAT in said else [said, hint]
+        raise UserError(f"{dot.name} could not draw this as {format}: {'; '.join(filter(None, why))}")
     if not _is_in(picture, format):
         raise UserError(f"{dot} did not answer with {format}, as a dot program would: {_OTHER_DOT}")
     return picture

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from viz.arrays import MOST_IN_LINE, Quantity, in_words, is_single, nested
+from viz.graph import NodeRecord
 from viz.text import MINUS, clip, count, short
 from viz.trace import Step, Trace
 
@@ -19,16 +22,21 @@ def steps_text(trace: Trace) -> str:
     """
     nodes, steps = len(trace.graph), len(trace)
     lines = [f"forward: {count(nodes, 'node')}"]
-    lines += [f"  {clip(node.title)} = {_text(node.data)}" for node in trace.graph.nodes]
+    lines += [f"  {clip(node.title)} = {_text(node.data)}" for node in trace.graph.nodes if not _is_literal(node)]
     lines += ["", f"backward: {count(steps, 'step')} with {trace.operator}"]
     lines += _columns([_row(number, step, trace) for number, step in enumerate(trace.steps, 1)])
     return "\n".join(lines).replace(MINUS, "-")
 
 
+def _is_literal(node: NodeRecord) -> bool:
+    """Whether it is a number in the user's code, with that number for a name: `3 = 3` tells nobody anything."""
+    return node.is_leaf and not node.named and is_single(node.data) and node.name == f"{np.asarray(node.data).item():g}"
+
+
 def _row(number: int, step: Step, trace: Trace) -> tuple[str, str, str, str]:
     sender = trace.graph[step.sender].name if step.sender else "seed"
     receiver = trace.graph[step.receiver].name
-    return str(number), f"{clip(sender)} -> {clip(receiver)}", _sent(step), _becomes(step, receiver, trace)
+    return str(number), f"{clip(sender)} -> {clip(receiver)}", _sent(step, trace), _becomes(step, receiver, trace)
 
 
 def _columns(rows: list[tuple[str, str, str, str]]) -> list[str]:
@@ -36,13 +44,25 @@ def _columns(rows: list[tuple[str, str, str, str]]) -> list[str]:
     return [f"  {row[0]:>{number}}  {row[1]:<{who}}  {row[2]:<{sent}}  {row[3]}" for row in rows]
 
 
-def _sent(step: Step) -> str:
+def _sent(step: Step, trace: Trace) -> str:
     """`b * d.grad = -3 * 2 = -6`: the rule, its numbers where it is a product of two, and the contribution."""
-    numbers = [step.rule]
+    numbers = [_rule(step, trace)]
     if step.local is not None and np.size(step.contribution) == 1 and " * " in step.rule:
         numbers.append(f"{short(float(np.squeeze(step.local)))} * {_operand(step.upstream)}")
     numbers.append(_text(step.contribution))
     return " = ".join(numbers)
+
+
+def _rule(step: Step, trace: Trace) -> str:
+    """The rule with long names cut as elsewhere in the line."""
+    if step.sender is None:
+        return step.rule
+    sender = trace.graph[step.sender]
+    names = {sender.name, *(trace.graph[key].name for key in sender.parents)}
+    long = sorted((name for name in names if clip(name) != name), key=len, reverse=True)
+    if not long:
+        return step.rule
+    return re.sub("|".join(map(re.escape, long)), lambda name: clip(name[0]), step.rule)
 
 
 def _becomes(step: Step, receiver: str, trace: Trace) -> str:

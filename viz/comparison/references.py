@@ -23,21 +23,23 @@ Reference = tuple[dict[Tensor, np.ndarray], str]
 
 def finite_differences(run: Repeatable, leaves: Sequence[Tensor], seed: np.ndarray) -> Reference:
     """Central differences of the program along each element of each leaf, in float64 whatever the leaves' dtype."""
-    elements = sum(leaf.data.size for leaf in leaves)
+    stuck = {leaf: number for leaf in leaves if (number := _too_large(leaf.data)) is not None}
+    taken = [leaf for leaf in leaves if leaf not in stuck]
+    elements = sum(leaf.data.size for leaf in taken)
     if elements > MOST_DIFFERENCES:
         return {}, f"no finite differences: the leaves have {elements:,} elements, more than {MOST_DIFFERENCES:,}"
-    for leaf in leaves:
-        too_large = _too_large(leaf.data)
-        if too_large is not None:
-            return {}, f"no finite differences: a step of {_STEP:g} from {too_large:g} is lost: give smaller operands"
+    note = ""
+    if stuck:
+        held = ", ".join(f"{number:g}" for number in dict.fromkeys(stuck.values()))
+        note = f"no finite differences for operands that hold {clip(held)}: a step of {_STEP:g} is lost in it"
     weights = seed.astype(np.float64)
 
     def weighted(*_: Any) -> Tensor:
         return (run() * weights).sum()
 
     try:
-        with _in_float64(leaves):
-            return {leaf: finite_difference(weighted, leaves, i, _STEP) for i, leaf in enumerate(leaves)}, ""
+        with _in_float64(leaves), np.errstate(all="ignore"):  # the program has warned when it was run first
+            return {leaf: finite_difference(weighted, taken, i, _STEP) for i, leaf in enumerate(taken)}, note
     except Exception as error:  # the program is the user's, and may fail beside the point where it was asked to run
         return {}, f"no finite differences: the program fails near its operands ({type(error).__name__}: {error})"
 

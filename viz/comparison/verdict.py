@@ -9,6 +9,13 @@ import numpy as np
 from viz.comparison.records import NodeComparison, Row, distance
 from viz.text import clip, count, number, short
 
+_CLEARLY = 0.01
+"""How far a finite difference has to be from a gradient, in units of the larger, for a reader to wonder."""
+
+_NOISE = 1e-8
+"""How far rounding may move one, in units of the largest number of the computation: float64's 1e-16 by a step of
+1e-6, and a hundred times that for depth."""
+
 
 def worst(nodes: Sequence[NodeComparison]) -> Row | None:
     """The element whose data or gradients are furthest apart for what is allowed; None if there is no element."""
@@ -83,6 +90,38 @@ def zeros_in_words(nodes: Sequence[NodeComparison]) -> str:
         f"nan by tensors and not by scalars: the gradient of {clip(first.name)}{more}. The tensor engine, like torch, "
         "sends 0 times inf through elements that the result does not depend on. Not counted as a mismatch."
     )
+
+
+def kinks_in_words(nodes: Sequence[NodeComparison], seed: float) -> str:
+    """A note on the finite differences that clearly differ from a gradient on which the engines agree; "" for none.
+
+    seed  the largest number in the root's gradient
+    """
+    largest = max((float(np.abs(n.tensor_data[np.isfinite(n.tensor_data)]).max(initial=1.0)) for n in nodes), default=1)
+    found = [
+        node.row(tuple(map(int, place)))
+        for node in nodes
+        if node.finite_difference is not None
+        for place in np.argwhere(_clearly_apart(node, _NOISE * largest * seed))
+    ]
+    if not found:
+        return ""
+    row = found[0]
+    more = f" (and {count(len(found) - 1, 'other')})" if len(found) > 1 else ""
+    return (
+        f"{clip(row.name)} has the finite difference {short(row.finite_difference)} beside the gradient "
+        f"{short(row.tensor_grad)}{more}: at a kink (relu at 0) a finite difference is the mean of both sides; "
+        "elsewhere one of the two is inexact or wrong."
+    )
+
+
+def _clearly_apart(node: NodeComparison, noise: float) -> np.ndarray:
+    """Where the engines agree on a gradient, and its finite difference is another by more than it may err."""
+    both = np.stack([node.tensor_grad, node.finite_difference])
+    with np.errstate(all="ignore"):
+        allowed = np.maximum(node.grad_allowed, noise + _CLEARLY * np.abs(both).max(axis=0))
+        apart = np.abs(both[0] - both[1]) > allowed
+    return node.grad_matches & np.isfinite(both).all(axis=0) & apart
 
 
 def _worst_in_words(nodes: Sequence[NodeComparison]) -> str:

@@ -94,20 +94,20 @@ class Source:
         return [arguments[key] for key in positional], by_name
 
     def _names(self) -> list[str]:
-        """The nodes at the top level and the functions that the file itself defines."""
+        """The nodes at the top level, but for constants, and the functions that the file itself defines."""
         return [
             name
             for name, thing in self.namespace.items()
             if not name.startswith("_")
-            and (isinstance(thing, Node) or (isinstance(thing, FunctionType) and thing.__module__ == _MODULE))
+            and (_takes_gradients(thing) or (isinstance(thing, FunctionType) and thing.__module__ == _MODULE))
         ]
 
     def _offer(self) -> str:
         names = self._names()
         if not names:
-            return "it has no Value, Tensor or function at its top level"
+            return "the file has no function, and no Value or Tensor that takes a gradient, at its top level"
         more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-        return f"it has {', '.join(names[:_MOST_LISTED])}{more}"
+        return f"the file has {', '.join(names[:_MOST_LISTED])}{more}"
 
     def _not_run(self) -> str:
         return ' (what stands under `if __name__ == "__main__"` was not run)' if self.held_back else ""
@@ -162,6 +162,11 @@ def describe(thing: Any, name: str = "") -> str:
     if isinstance(thing, (type, ModuleType)):
         return f"the {'class' if isinstance(thing, type) else 'module'} {thing.__name__}, not a Value or Tensor"
     return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}, not a Value or Tensor"
+
+
+def _takes_gradients(thing: Any) -> bool:
+    """Whether it is a node with something to compute gradients of: batches and targets are leaves without any."""
+    return isinstance(thing, Node) and (bool(thing._prev) or thing.requires_grad)
 
 
 def _is_function(thing: Any) -> bool:
