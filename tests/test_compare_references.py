@@ -110,3 +110,14 @@ def test_without_a_kink_there_is_no_note_on_finite_differences() -> None:
     assert compare(lambda a: a.relu() * 1e9 - a.exp() * 1e6, 1.0).notes == ()
     assert compare(lambda a: a * a, np.float32(1 / 3), gradient=1e6).notes == ()
     assert compare(lambda a: a.log(), 0.0).notes == ()  # nan beside inf speaks for itself
+
+
+def test_a_long_program_of_many_elements_is_not_run_again_for_each() -> None:
+    def long(x: Tensor) -> Tensor:
+        for _ in range(100):
+            x = (x * 1.01).tanh()
+        return x.sum()
+
+    comparison = compare(long, np.ones(700) / 700)
+    assert "no finite differences: the program would do 302 operations 1,400 times" in comparison.notes
+    assert comparison.ok

@@ -15,19 +15,25 @@ from viz.comparison.lifted import Repeatable
 from viz.text import clip
 
 MOST_DIFFERENCES = 2000
+_MOST_WORK = 400_000  # operations that are done again for them, which takes some seconds
 _STEP = 1e-6
 
 Reference = tuple[dict[Tensor, np.ndarray], str]
 """Gradients by leaf, and a note for the reader where they are missing, else ""."""
 
 
-def finite_differences(run: Repeatable, leaves: Sequence[Tensor], seed: np.ndarray) -> Reference:
-    """Central differences of the program along each element of each leaf, in float64 whatever the leaves' dtype."""
+def finite_differences(run: Repeatable, leaves: Sequence[Tensor], seed: np.ndarray, operations: int) -> Reference:
+    """Central differences of the program along each element of each leaf, in float64 whatever the leaves' dtype.
+
+    operations  how many the program does: it runs twice for each element
+    """
     stuck = {leaf: number for leaf in leaves if (number := _too_large(leaf.data)) is not None}
     taken = [leaf for leaf in leaves if leaf not in stuck]
     elements = sum(leaf.data.size for leaf in taken)
     if elements > MOST_DIFFERENCES:
         return {}, f"no finite differences: the leaves have {elements:,} elements, more than {MOST_DIFFERENCES:,}"
+    if 2 * elements * operations > _MOST_WORK:
+        return {}, f"no finite differences: the program would do {operations:,} operations {2 * elements:,} times"
     note = ""
     if stuck:
         held = ", ".join(f"{number:g}" for number in dict.fromkeys(stuck.values()))

@@ -94,7 +94,7 @@ def _with_notes_and_references(
     if isinstance(program, Tensor) and torch:
         notes.append(_NO_TORCH)
         torch = False
-    by_differences, note = differences_of(run, pair.leaves, pair.seed) if differences else ({}, "")
+    by_differences, note = differences_of(run, pair.leaves, pair.seed, len(pair.tensors)) if differences else ({}, "")
     by_torch, torch_note = torch_gradients(run, pair.seed) if torch else ({}, "")
     nodes = tuple(
         replace(node, finite_difference=by_differences.get(t), torch_grad=by_torch.get(t))
