@@ -59,6 +59,22 @@ def beside() -> Node:
     return (x * x.tanh()).sum()
 
 
+def odd() -> Node:
+    """inf in the data of h, and from it nan in the gradient of z, which is 0 * inf; k and y stay finite."""
+    x, k, z = Value(1.0, label="x"), Value(2.0, label="k"), Value(0.5, label="z")
+    h = x * float("inf")
+    y = k * x
+    return h + (z * h) * 0.0 + y * y
+
+
+def odd_arrays() -> Node:
+    """An array that holds nan and inf among its elements, and a large one with a single inf."""
+    x, w = tensor([[1, np.nan], [np.inf, 2]], "x"), tensor(np.ones((9, 9)), "w")
+    big = np.ones((9, 9))
+    big[3, 4] = -np.inf
+    return (x * 2.0).sum() + (w * Tensor(big, label="big")).sum()
+
+
 def net() -> Node:
     """The 41 parameters on four examples of figures row 2: 394 nodes."""
     random.seed(1)
@@ -75,6 +91,8 @@ PROGRAMS = {
     "beside": beside,
     "x*x": lambda: square(Value),
     "x*x on tensors": lambda: square(tensor),
+    "odd": odd,
+    "odd arrays": odd_arrays,
 }
 
 
@@ -109,7 +127,8 @@ def lost(tab: Any) -> list[str]:
 def expected(passed: Trace, at: int) -> list[str]:
     """What the graph should show as each node's gradient after `at` steps."""
     held = {taken.receiver: taken.after for taken in passed.steps[:at]}
-    return [text_of(held[node.key]) if node.key in held else "not yet" for node in passed.graph.nodes]
+    waiting = {node.key: "not yet" if node.requires_grad else "constant" for node in passed.graph.nodes}
+    return [text_of(held[key]) if key in held else text for key, text in waiting.items()]
 
 
 def text_of(q: Any) -> str:
@@ -126,3 +145,10 @@ def position(tab: Any) -> str:
 def sender(tab: Any) -> str:
     """The name of the node that sends, from its box."""
     return tab.locator(".node.sender .name").text_content().split(" = ")[0]
+
+
+def overlap(a: dict[str, float], b: dict[str, float]) -> float:
+    """The share of `a` that `b` covers, without a pixel at its rim."""
+    across = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"]) - 1
+    down = min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"]) - 1
+    return max(across, 0) * max(down, 0) / (a["width"] * a["height"])

@@ -56,6 +56,28 @@ def test_the_panel_explains_the_step(opened):
         assert tab.locator("#ledger tbody tr").last.locator("td").all_text_contents()[1:] == ["−6.0000", "−2.0000"]
 
 
+@pytest.mark.parametrize(
+    ("factors", "listed"),
+    [
+        ((2.0, -3.0), "−3 and +2"),
+        ((-0.5, 0.5, 1.0), "+1, +0.5 and −0.5"),
+        ((-0.5, 0.5, 0.0, 0.0), "0, 0, +0.5 and −0.5"),
+    ],
+)
+def test_the_opening_lists_what_meets_in_a_gradient(opened, factors, listed):
+    b = Value(1.0, label="b")
+    with opened(step(sum_of(b, factors), names={})) as tab:
+        said = tab.locator("#now .verdict").inner_text()
+        assert f"{len(factors)} contributions meet in b.grad: {listed}. " in said
+
+
+def sum_of(b: Value, factors: tuple[float, ...]) -> Value:
+    first, *rest = [b * factor for factor in factors]
+    for term in rest:
+        first = first + term
+    return first
+
+
 def test_overwriting_shows_what_is_lost(opened):
     with opened(step(seven(Value), names={}), address("overwrite", 7)) as tab:
         assert "4 is lost." in tab.locator("#now").inner_text()

@@ -15,6 +15,7 @@ from stepper import (
     load_axe,
     lost,
     net,
+    overlap,
     position,
     seven,
     shown,
@@ -49,13 +50,6 @@ def test_chips_cover_no_number(opened, name, viewport):
         texts = [text.bounding_box() for text in tab.locator(".node .number, .node.wrong .truth").all()]
         assert not any(overlap(chip, text) for chip in chips for text in texts)
         assert not any(overlap(a, b) > 0.1 for i, a in enumerate(chips) for b in chips[:i])
-
-
-def overlap(a: dict[str, float], b: dict[str, float]) -> float:
-    """The share of `a` that `b` covers, without a pixel at its rim."""
-    across = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"]) - 1
-    down = min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"]) - 1
-    return max(across, 0) * max(down, 0) / (a["width"] * a["height"])
 
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE, {"width": 320, "height": 640}], ids=["wide", "phone", "narrow"])

@@ -5,6 +5,7 @@ const ROW = 23;
 const INSET = 9;
 const TRUTH_ROW = 20; // below a box, for what its gradient should be
 const SHIFTS = [0, 0.06, -0.06, 0.12, -0.12, 0.18, -0.18, 0.24, -0.24, 0.3, -0.3]; // of a chip along its edge
+const TAG = { width: 56, height: 16 }; // above a box, at its right end: "nan, inf"
 const ABOVE = 16; // room for what is written above and below the boxes
 const BELOW = 26;
 
@@ -59,6 +60,10 @@ class GraphView {
   // Put each chip at its edge's `fraction` of the way, or near to that where it covers least of nodes and other chips.
   placeChips() {
     const taken = this.boxes.map((box) => ({ ...box, height: box.height + TRUTH_ROW }));
+    for (const { index } of this.run.odd) {
+      const { x, y, width } = this.boxes[index];
+      taken.push({ ...TAG, x: x + width - TAG.width, y: y - TAG.height });
+    }
     const { height } = this.run.chip;
     this.run.edges.forEach((edge, i) => {
       const width = this.chipWidth(edge.longest);
@@ -86,6 +91,7 @@ class GraphView {
     const grad = svg("text", { class: "number", x: width - INSET });
     const data = svg("text", { class: "number", x: width - INSET }, node.data.text);
     const truth = svg("text", { class: "truth", x: width / 2, y: height + 15 });
+    const tag = svg("text", { class: "tag", x: width - 1, y: -5 });
     const group = svg("g", { class: "node", transform: `translate(${box.x} ${box.y})` },
       svg("title", {}, node.title),
       svg("rect", { width, height, rx: 5 }),
@@ -93,12 +99,13 @@ class GraphView {
       ...fieldRow("data", data, TITLE_ROW, width),
       ...fieldRow("grad", grad, TITLE_ROW + ROW, width),
       truth,
+      tag,
     );
     if (node.uses > 1) group.append(svg("text", { class: "uses", x: 1, y: -5 }, `used ${node.uses}×`));
     group.addEventListener("pointerenter", () => this.hover(node));
     group.addEventListener("pointerleave", () => this.hover(null));
     group.addEventListener("click", () => this.viewport.moved || this.pin(node));
-    return { group, grad, truth };
+    return { group, grad, truth, tag };
   }
 
   show(moment, selected) {
@@ -108,9 +115,11 @@ class GraphView {
     for (const node of run.nodes) {
       const drawn = nodes[node.index];
       const grad = moment.gradients[node.index];
+      const odd = oddities(node.data, grad);
       this.mark(drawn.group, "node", {
         leaf: node.parents.length === 0,
         reached: grad !== null,
+        odd: odd.length,
         sender: step?.sender === node,
         receiver: step?.receiver === node,
         selected: selected === node,
@@ -118,6 +127,7 @@ class GraphView {
       });
       write(drawn.grad, gradientText(node, grad));
       this.mark(drawn.grad, "number grad", { waits: !grad, [grad ? signClass(grad) : ""]: true });
+      write(drawn.tag, odd.join(", "));
       write(drawn.truth, wrong.has(node) ? `should be ${gradientText(node, run.truth[node.index])}` : "");
     }
     run.edges.forEach((edge, i) => {
@@ -157,6 +167,11 @@ function fieldRow(label, number, top, width) {
   number.setAttribute("y", top + 16);
   const line = svg("line", { x1: 0, x2: width, y1: top, y2: top });
   return [line, svg("text", { class: "row", x: INSET, y: top + 16 }, label), number];
+}
+
+// "nan" and "inf", those of them that a node's data or gradient holds.
+function oddities(data, grad) {
+  return ["nan", "inf"].filter((name) => data.odd?.includes(name) || grad?.odd?.includes(name));
 }
 
 function chip({ height }) {

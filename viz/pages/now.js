@@ -38,9 +38,14 @@ function uses(run, node) {
   const sent = run.ledger("add", run.length, node).map(({ step }) => amount(step.contribution, "chip"));
   const grad = code(`${node.name}.grad`);
   if (sent.length === 1) return [grad, " comes from a gradient that ", code("="), " gets wrong. "];
-  const which = sent.length > 4 ? [] : [": ", ...between(sent, " and ")];
+  const which = sent.length > 4 ? [] : [": ", ...enumeration(sent)];
   const used = ` is used ${sent.length} times: ${sent.length} contributions meet in `;
   return [bold(node.name), used, grad, ...which, ". "];
+}
+
+// Two or more items: a, b and c.
+function enumeration(items) {
+  return [...between(items.slice(0, -1), ", "), " and ", items[items.length - 1]];
 }
 
 // -- a step -------------------------------------------------------------------------------------------------

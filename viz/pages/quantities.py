@@ -66,6 +66,7 @@ def _describe(values: np.ndarray, is_array: bool) -> dict[str, Any]:
     shape  of an array
     rows   the elements of a small array, a line of text for each row
     more   what stands for the elements of a large one
+    odd    "nan" and "inf", those of them that it holds; absent where all is finite
     """
     if is_single(values):
         x = values.item()
@@ -76,6 +77,8 @@ def _describe(values: np.ndarray, is_array: bool) -> dict[str, Any]:
         line = _written_out(values, _MOST_CHARACTERS_IN_NODE) or in_words(values)
         chip = _written_out(values, _MOST_CHARACTERS_ON_EDGE) or norm_in_words(values)
         record = {"text": line, "short": line, "chip": chip, "sign": None if values.any() else 0}
+    if odd := _odd(values):
+        record["odd"] = odd
     if is_array:
         record["shape"] = shape(values)
         if values.size > MOST_IN_PANEL:
@@ -83,6 +86,11 @@ def _describe(values: np.ndarray, is_array: bool) -> dict[str, Any]:
         elif values.size > 1:
             record["rows"] = _rows(values)
     return record
+
+
+def _odd(values: np.ndarray) -> list[str]:
+    """Which of "nan" and "inf" (of either sign) are among the elements."""
+    return [name for name, found in (("nan", np.isnan(values)), ("inf", np.isinf(values))) if found.any()]
 
 
 def _written_out(values: np.ndarray, most: int) -> str | None:

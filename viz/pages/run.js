@@ -28,6 +28,14 @@ class Run {
     this.truth = this.moment("add", this.length).gradients;
     const spoilt = this.moment("overwrite", this.length).gradients;
     this.wrong = this.nodes.filter((node) => spoilt[node.index] !== this.truth[node.index]);
+    this.odd = this.everOdd();
+  }
+
+  // The nodes that hold nan or inf at some step, with += or with =.
+  everOdd() {
+    const odd = new Set(this.nodes.filter((node) => node.data.odd));
+    for (const { receiver, after } of Object.values(this.passes).flat()) if (after.odd) odd.add(receiver);
+    return odd;
   }
 
   // How far along each edge, from the receiver on, its chip sits: half way; where several edges join the same two

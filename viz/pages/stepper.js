@@ -7,6 +7,7 @@ const state = { mode: "add", at: 0, pinned: null, over: null, timer: null };
 const stage = byId("stage");
 const view = new GraphView(run, stage, { hover, pin });
 const gradients = new GradientTable(run, byId("gradients"), pin);
+byId("odd-key").hidden = !run.odd.size;
 
 // -- showing ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,127 @@
+"""The stepper page in a real browser: how nan and inf are marked on the graph."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from stepper import COMBINE, PHONE, PROGRAMS, WIDE, address, load_axe, odd, overlap, seven
+
+from micrograd import Value
+from viz import step, trace
+from viz.pages.quantities import Quantities
+from viz.trace import Trace
+
+
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        (math.nan, ["nan"]),
+        (-math.inf, ["inf"]),
+        (np.array([1.0, math.inf, math.nan]), ["nan", "inf"]),
+        (np.array([[-math.inf, 0.0]]), ["inf"]),
+        (1e308, None),
+        (np.zeros((0, 3)), None),
+        (np.full(100, 1e300), None),  # finite, though its norm is not
+    ],
+)
+def test_a_quantity_tells_what_it_holds_that_is_not_finite(q, found):
+    quantities = Quantities()
+    with np.errstate(over="ignore"):
+        assert quantities.records[quantities.of(q)].get("odd") == found
+
+
+@pytest.mark.parametrize("mode", COMBINE)
+@pytest.mark.parametrize("name", ["odd", "odd arrays", "seven values"])
+def test_what_holds_nan_or_inf_at_a_step_is_tagged(opened, name, mode):
+    root = PROGRAMS[name]()
+    passed = trace(root, COMBINE[mode], names={})
+    with opened(step(root, names={}), address(mode, 0)) as tab:
+        for at in [*range(len(passed) + 1), 0]:  # and back: a mark goes away again
+            tab.locator("#slider").fill(f"{at}")
+            assert tab.locator("#stage .tag").all_text_contents() == tags(passed, at)
+            classes = [node.get_attribute("class").split() for node in tab.locator(".node").all()]
+            assert ["odd" in names for names in classes] == [bool(tag) for tag in tags(passed, at)]
+
+
+def tags(passed: Trace, at: int) -> list[str]:
+    """What each node should be tagged with after `at` steps."""
+    held = {taken.receiver: taken.after for taken in passed.steps[:at]}
+    return [tag(node.data, held.get(node.key, 0.0)) for node in passed.graph.nodes]
+
+
+def tag(*held: Any) -> str:
+    found = {"nan": any(np.isnan(q).any() for q in held), "inf": any(np.isinf(q).any() for q in held)}
+    return ", ".join(name for name, is_there in found.items() if is_there)
+
+
+def test_the_legend_explains_the_mark_only_where_it_can_occur(opened):
+    big = Value(1e200, label="big")
+    for root, occurs in [(odd(), True), (big * (big * 1e108), True), (seven(Value), False), (big * 2.0, False)]:
+        with opened(step(root, names={})) as tab:  # at the start, when some are still to come
+            assert tab.locator("#odd-key").is_visible() is occurs
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE, {"width": 320, "height": 640}], ids=["wide", "phone", "narrow"])
+def test_the_longer_legend_has_room(opened, viewport):
+    with opened(step(odd(), names={}), viewport=viewport) as tab:
+        assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+        key, button = tab.locator("#odd-key").bounding_box(), tab.locator("#zoom-out").bounding_box()
+        assert key["x"] + key["width"] <= button["x"]
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("name", ["odd", "odd arrays"])
+def test_chips_leave_the_tags_and_numbers_free(opened, name, viewport):
+    with opened(step(PROGRAMS[name](), names={}), address("add", 99), viewport=viewport) as tab:
+        tab.locator("#fit").click()
+        chips = [chip.bounding_box() for chip in tab.locator(".chip.shown rect").all()]
+        texts = [text.bounding_box() for text in tab.locator(".node.odd .tag, .node .number").all()]
+        assert not any(overlap(chip, text) for chip in chips for text in texts)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("mode", COMBINE)
+def test_the_mark_is_more_than_a_colour_and_its_text_reads_well(opened, mode, scheme):
+    with opened(step(odd(), names={}), address(mode, 99), scheme=scheme) as tab:
+        for node in tab.locator(".node.odd").all():
+            box = node.locator("rect")
+            ground = colour(box, "fill")
+            assert float(style(box, "strokeWidth").removesuffix("px")) > 2
+            assert contrast(colour(box, "stroke"), ground) >= 3
+            for text in node.locator(".name, .row, .number").all():
+                assert contrast(colour(text, "fill"), ground) >= 4.5
+            assert contrast(colour(node.locator(".tag"), "fill"), colour(node.locator(".tag"), "stroke")) >= 4.5
+        plain = tab.locator(".node:not(.odd) rect").first
+        assert colour(plain, "fill") != colour(tab.locator(".node.odd rect").first, "fill")
+
+
+def style(element: Any, name: str) -> str:
+    return element.evaluate("(e, name) => getComputedStyle(e)[name]", name)
+
+
+def colour(element: Any, name: str) -> tuple[float, ...]:
+    return tuple(float(part) / 255 for part in style(element, name).removeprefix("rgb(").removesuffix(")").split(","))
+
+
+def contrast(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+    """The contrast ratio of WCAG 2, from 1 to 21."""
+    dark, light = sorted((luminance(a), luminance(b)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(rgb: tuple[float, ...]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("mode", COMBINE)
+@pytest.mark.parametrize("name", ["odd", "odd arrays"])
+def test_axe_finds_nothing_where_there_is_nan(opened, name, mode, scheme):
+    axe = load_axe()
+    with opened(step(PROGRAMS[name](), names={}), address(mode, 5), scheme=scheme) as tab:
+        results = axe.run(tab)
+        assert results.violations_count == 0, results.generate_report()
