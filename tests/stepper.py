@@ -75,6 +75,14 @@ def odd_arrays() -> Node:
     return (x * 2.0).sum() + (w * Tensor(big, label="big")).sum()
 
 
+def odd_fan() -> Node:
+    """Edges that pass close to the tags of the nodes that hold inf."""
+    x = Value(float("inf"), label="x")
+    y = x * 2.0
+    z = y * x
+    return (z * y + x) * z + y * x
+
+
 def net() -> Node:
     """The 41 parameters on four examples of figures row 2: 394 nodes."""
     random.seed(1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stepper import COMBINE, PHONE, PROGRAMS, WIDE, address, load_axe, odd, overlap, seven
+from stepper import COMBINE, PHONE, PROGRAMS, WIDE, address, load_axe, odd, odd_arrays, odd_fan, overlap, seven
 
 from micrograd import Value
 from viz import step, trace
@@ -59,7 +59,8 @@ def tag(*held: Any) -> str:
 
 def test_the_legend_explains_the_mark_only_where_it_can_occur(opened):
     big = Value(1e200, label="big")
-    for root, occurs in [(odd(), True), (big * (big * 1e108), True), (seven(Value), False), (big * 2.0, False)]:
+    only_in_gradients = (Value(1e-300, label="tiny") * 1e200) * big
+    for root, occurs in [(odd(), True), (only_in_gradients, True), (seven(Value), False), (big * 2.0, False)]:
         with opened(step(root, names={})) as tab:  # at the start, when some are still to come
             assert tab.locator("#odd-key").is_visible() is occurs
 
@@ -73,9 +74,9 @@ def test_the_longer_legend_has_room(opened, viewport):
 
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("name", ["odd", "odd arrays"])
-def test_chips_leave_the_tags_and_numbers_free(opened, name, viewport):
-    with opened(step(PROGRAMS[name](), names={}), address("add", 99), viewport=viewport) as tab:
+@pytest.mark.parametrize("program", [odd, odd_arrays, odd_fan])
+def test_chips_leave_the_tags_and_numbers_free(opened, program, viewport):
+    with opened(step(program(), names={}), address("add", 99), viewport=viewport) as tab:
         tab.locator("#fit").click()
         chips = [chip.bounding_box() for chip in tab.locator(".chip.shown rect").all()]
         texts = [text.bounding_box() for text in tab.locator(".node.odd .tag, .node .number").all()]
