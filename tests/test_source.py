@@ -59,7 +59,7 @@ def anything(**named):
         ("net.py", "net.py", ""),
         ("net.py:", "net.py", ""),
         ("a folder/net.py:losses[0]", "a folder/net.py", "losses[0]"),
-        ("C:/work/net.py:loss", "C:/work/net.py", "loss"),
+        ("C:/code/net.py:loss", "C:/code/net.py", "loss"),
     ],
 )
 def test_targets(text, path, name):
