@@ -209,21 +209,24 @@ class Tensor(ArrayNode):
 
     def __eq__(self, other: Any) -> Any:
         if isinstance(other, Node):
-            if other is not self:
-                warnings.warn(
-                    "== between two Tensors asks whether they are the same object: use eq for a comparison of each "
-                    "element, equal for one answer",
-                    UserWarning,
-                    stacklevel=2,
-                )
-            return self is other
-        if _is_number_or_array(other):
-            return elementwise.eq(self, other)
-        return NotImplemented
+            return self._is(other)
+        return elementwise.eq(self, other) if _is_number_or_array(other) else NotImplemented
 
     def __ne__(self, other: Any) -> Any:
-        same = self.__eq__(other)
-        return same if same is NotImplemented else elementwise.ne(self, other) if isinstance(same, Tensor) else not same
+        if isinstance(other, Node):
+            return not self._is(other)
+        return elementwise.ne(self, other) if _is_number_or_array(other) else NotImplemented
+
+    def _is(self, other: Node) -> bool:
+        """Whether the two are one node; warns whoever wrote == between two, since other libraries compare elements."""
+        if other is not self:
+            warnings.warn(
+                "== between two Tensors asks whether they are the same object: use eq for a comparison of each "
+                "element, equal for one answer",
+                UserWarning,
+                stacklevel=3,
+            )
+        return self is other
 
     # -- operators -------------------------------------------------------------------------------------------------
 

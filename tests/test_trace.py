@@ -183,6 +183,12 @@ def test_a_scalar_operation_made_with_its_slopes_has_them_in_its_steps():
     assert (step.local, step.local_text, step.rule) == (6.0, "dout/dx", "dout/dx * out.grad")
 
 
+def test_a_trace_is_a_sequence_of_its_steps():
+    x = Value(2.0)
+    t = trace(x * x)
+    assert [*t] == [t[0], t[1], t[-1]] == [*t.steps]
+
+
 def test_a_trace_is_short_at_the_prompt():
     x = Value(2.0)
     assert repr(trace(x * x, overwrite)) == "<Trace of 3 steps with =, from L = x*x>"

@@ -27,8 +27,9 @@ GREY = "#666666"
 _LINE: dict[Sign, str] = {"+": BLUE, "-": VERMILION, "0": GREY, "mixed": INK, "not finite": INK}
 _TEXT = _LINE | {"-": "#B34700"}  # vermilion, darkened so that small text reads well on white
 
-_LONGEST_SPANS = 1_000  # the same for edges that cross many columns, as those of a weight that is used 50 times
-_MOST_EDGE_LABELS = 500  # nodes; above it labels go where room is left, which is many times faster to lay out
+# Up to these, room is made for the labels of edges; beyond, they go where some is left: many times faster to lay out.
+_MOST_LABELLED_NODES = 500
+_MOST_LABELLED_SPANS = 1_000  # columns that edges cross together: a weight that is used 50 times in a row crosses more
 _MOST_FREE_SIZE = 150  # nodes; above it the picture is scaled to fit
 _LARGEST = "60,60"  # inches
 
@@ -99,13 +100,13 @@ def add_node(
 
 def add_edges(dot: graphviz.Digraph, graph: Graph, *, prefix: str = "", direction: Direction = "LR") -> None:
     """Add an edge for each use of a node of `graph`, from the operand to the ellipse of the operation."""
-    place = "label" if len(graph) <= _MOST_EDGE_LABELS and _spans(graph) <= _LONGEST_SPANS else "xlabel"
+    place = "label" if len(graph) <= _MOST_LABELLED_NODES and _spans(graph) <= _MOST_LABELLED_SPANS else "xlabel"
     for edge in graph.edges:
         dot.edge(prefix + edge.parent, _op_key(graph[edge.child], prefix), **edge_attributes(edge, direction, place))
 
 
 def _spans(graph: Graph) -> int:
-    """How many columns the edges cross together: what a dot program's time goes with where edges have labels."""
+    """How many columns the edges cross together, which is what the time of a layout with labels grows with."""
     column: dict[str, int] = {}
     spans = 0
     for record in graph.nodes:

@@ -56,7 +56,10 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """A whole backward pass: the graph as it was before it, and every step. `operator` is "+=", "=", or a name."""
+    """A whole backward pass, a sequence of steps: the graph as it was before it, and every step.
+
+    operator  how contributions were combined: "+=", "=", or the function's name
+    """
 
     graph: Graph
     steps: tuple[Step, ...]
@@ -69,6 +72,12 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __getitem__(self, place: int) -> Step:
+        return self.steps[place]
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self)} steps with {self.operator}, from {self.graph.root.title}>"

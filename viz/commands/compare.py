@@ -13,7 +13,15 @@ from micrograd import Value
 from micrograd.backprop import topological_order
 from tensorgrad import Tensor
 from viz.commands.backward import gradient_for
-from viz.commands.options import add_max_nodes, add_target, most_nodes, target_of, tolerance, torch_is_installed
+from viz.commands.options import (
+    add_max_nodes,
+    add_output,
+    add_target,
+    most_nodes,
+    target_of,
+    tolerance,
+    torch_is_installed,
+)
 from viz.commands.output import write
 from viz.commands.target import Target
 from viz.comparison.lifted import Repeatable
@@ -42,11 +50,9 @@ differs. A file whose variable is a Tensor is run twice."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `plusequals compare`."""
     add_target(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="draw both graphs side by side, too: .png, .svg, .pdf or .dot; that it was written is told on stderr, as "
+    add_output(
+        parser,
+        "draw both graphs side by side, too: .png, .svg, .pdf or .dot; that it was written is told on stderr, as "
         "the table is on stdout",
     )
     parser.add_argument("--all", action="store_true", help="a row for every element of every node, not of leaves only")

@@ -8,7 +8,7 @@ import sys
 from micrograd.backprop import Node, reached, topological_order
 from viz import plain
 from viz.commands.backward import clear_gradients, gradient_for, run_backward
-from viz.commands.options import add_max_nodes, add_target, check_for_picture, most_nodes, target_of
+from viz.commands.options import add_max_nodes, add_output, add_target, check_for_picture, most_nodes, target_of
 from viz.commands.output import write
 from viz.dot import to_dot
 from viz.drawing import Drawing, suffix_of
@@ -33,11 +33,9 @@ _DEFAULT_OUTPUT = "graph.png"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `plusequals draw`."""
     add_target(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help=f"where to write the picture: .png, .svg, .pdf or .dot (default: {_DEFAULT_OUTPUT}, none with --json)",
+    add_output(
+        parser,
+        f"where to write the picture: .png, .svg, .pdf or .dot (default: {_DEFAULT_OUTPUT}, none with --json)",
     )
     parser.add_argument(
         "--no-backward",

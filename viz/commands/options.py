@@ -34,6 +34,11 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_output(parser: argparse.ArgumentParser, help: str) -> None:
+    """-o, where the file goes; `help` says which files there are."""
+    parser.add_argument("-o", "--output", metavar="FILE", help=help)
+
+
 def add_max_nodes(parser: argparse.ArgumentParser) -> None:
     """--max-nodes, for `most_nodes`."""
     parser.add_argument(

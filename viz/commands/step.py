@@ -8,7 +8,7 @@ import sys
 from micrograd.backprop import add, overwrite, topological_order
 from viz import plain
 from viz.commands.backward import gradient_for
-from viz.commands.options import add_target, target_of
+from viz.commands.options import add_output, add_target, target_of
 from viz.commands.output import write
 from viz.commands.steps_text import steps_text
 from viz.errors import UserError
@@ -32,11 +32,9 @@ _MODES = {"+=": add, "=": overwrite, "add": add, "overwrite": overwrite}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `plusequals step`."""
     add_target(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help=f"where to write the page (default: {_DEFAULT_OUTPUT}, none with --text or --json)",
+    add_output(
+        parser,
+        f"where to write the page (default: {_DEFAULT_OUTPUT}, none with --text or --json)",
     )
     parser.add_argument("--text", action="store_true", help="print the steps as lines of text")
     parser.add_argument(
