@@ -24,11 +24,13 @@ from micrograd.backprop import Node
 @dataclass(frozen=True)
 class Lifter:
     """How scalar nodes are made: `leaf(number)` one that takes a gradient, `constant(number)` one that takes none,
-    `copy(node, op)` one that passes its gradient on to `node` unchanged."""
+    `copy(node, op)` one that passes its gradient on to `node` unchanged, `function(node, op, number, slope)` the result
+    of a function of `node` that the scalar engine does not have, from its value and its derivative."""
 
     leaf: Callable[[float], Node]
     constant: Callable[[float], Node]
     copy: Callable[[Node, str], Node]
+    function: Callable[[Node, str, float, float], Node]
 
 
 _lifter: ContextVar[Lifter | None] = ContextVar("lifter", default=None)
@@ -84,6 +86,18 @@ def leaves(data: np.ndarray) -> np.ndarray:
 def nodes(data: Any) -> np.ndarray:
     """`data` with the plain numbers in it made scalar constants, e.g. the 0 that NumPy gives as the sum of nothing."""
     return _nodes(np.asarray(data, dtype=object), _current("a constant").constant)
+
+
+def mapped(
+    op: str, data: np.ndarray, value: Callable[[float], float], derivative: Callable[[float], float]
+) -> np.ndarray:
+    """A function of one number on each scalar node in `data`, for functions that the scalar engine does not have and
+    that are not made of its own (erf, atan, floor)."""
+    make = _current(op).function
+    out = np.empty(data.shape, dtype=object)
+    for i, x in np.ndenumerate(data):
+        out[i] = make(x, op, value(x.data), derivative(x.data)) if isinstance(x, Node) else value(x)
+    return out
 
 
 def own(op: str, data: np.ndarray, operands: Sequence[np.ndarray], tracked: bool) -> np.ndarray:

@@ -13,12 +13,12 @@ from tensorgrad import lift
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.grad_mode import is_grad_enabled
+from tensorgrad.methods import Methods
 from tensorgrad.node import ArrayNode, as_array, describe, new
-from tensorgrad.ops import elementwise, index, linalg, reduce
-from tensorgrad.ops import shape as shaping
+from tensorgrad.ops import elementwise, index, linalg
 
 
-class Tensor(ArrayNode):
+class Tensor(Methods):
     """An array, the operation that made it, and the gradient of a root with respect to it.
 
     data           copied from an array, a nested list or a number; an array keeps its dtype, lists and Python
@@ -294,29 +294,6 @@ class Tensor(ArrayNode):
             raise DtypeError(f"{op}: a result of {value.dtype} does not fit into {describe(self)}")
         self._data[...] = value
         return self
-
-    # -- functions, also found as tensorgrad.exp and so on ---------------------------------------------------------
-
-    exp = elementwise.exp
-    log = elementwise.log
-    sqrt = elementwise.sqrt
-    sin = elementwise.sin
-    cos = elementwise.cos
-    tanh = elementwise.tanh
-    sigmoid = elementwise.sigmoid
-    relu = elementwise.relu
-    eq = elementwise.eq
-    ne = elementwise.ne
-    equal = elementwise.equal
-
-    sum = reduce.sum
-    mean = reduce.mean
-    max = reduce.max
-
-    reshape = shaping.reshape
-    transpose = shaping.transpose
-    permute = shaping.permute
-    T = property(shaping.T)
 
 
 def _is_number_or_array(x: Any) -> bool:

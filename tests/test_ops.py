@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 from types import ModuleType
 
 import numpy as np
@@ -10,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
-from ops_table import ARRAYS, CASES, COMPARISONS, EACH, FLOATS, VALUES, Case, Shapes, calls
+from ops_table import ARRAYS, CASES, COMPARISONS, EACH, FLOATS, PLAIN, VALUES, Case, Shapes, calls
 
 import tensorgrad
 from micrograd.backprop import topological_order
 from micrograd.engine import Value
-from tensorgrad import Tensor
+from tensorgrad import Tensor, ops
 from tensorgrad.autograd import gradcheck
-from tensorgrad.ops import elementwise, index, linalg, reduce, shape
+from viz import compare
 
 TOLERANCE = {"float32": {"rtol": 2e-5, "atol": 2e-6}, "float64": {"rtol": 1e-12, "atol": 1e-12}}
 
@@ -43,9 +45,11 @@ def rng() -> np.random.Generator:
 
 
 def test_every_public_operation_has_a_line():
-    covered = {case.operation for case in CASES} | set(COMPARISONS) | {"equal"}
+    covered = {case.operation for case in (*CASES, *PLAIN)} | set(COMPARISONS) | {"equal"}
     named_otherwise = {"getitem": "index"}
-    for module in (elementwise, index, linalg, reduce, shape):
+    helpers = {"axes", "operands"}
+    names = {module.name for module in pkgutil.iter_modules(ops.__path__)} - helpers
+    for module in (importlib.import_module(f"tensorgrad.ops.{name}") for name in sorted(names)):
         for name, function in vars(module).items():
             if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_"):
                 assert named_otherwise.get(name, name) in covered, f"{module.__name__}.{name} is not in the table"
@@ -174,6 +178,41 @@ def test_forward_and_gradients_equal_torch(case: Case, shapes: Shapes, dtype: st
     np.testing.assert_allclose(out.data, want.detach().numpy(), **TOLERANCE[dtype])
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a.grad, b.grad.numpy(), **TOLERANCE[dtype])
+
+
+# -- the scalar engine, through the lift -----------------------------------------------------------------------------
+
+
+@every_call(tuple(case for case in CASES if case.lift and not case.scalar))
+def test_lifted_onto_values(case: Case, shapes: Shapes, rng: np.random.Generator):
+    """Every node's data and gradient, element by element, on Values."""
+    inputs = [leaf(a) for a in case.sample(rng, shapes)]
+    found = compare(
+        lambda *operands: case.function(tensorgrad, *operands), *inputs, gradient=1.0, finite_differences=False
+    )
+    assert found.ok, str(found)
+
+
+# -- constants: what has no gradient -----------------------------------------------------------------------------------
+
+
+@every_call(PLAIN)
+def test_constants_equal_numpy(case: Case, shapes: Shapes, rng: np.random.Generator):
+    arrays = case.sample(rng, shapes)
+    out = case.function(tensorgrad, *[leaf(a) for a in arrays])
+    assert not out.requires_grad
+    want = np.asarray(case.function(ARRAYS, *arrays))
+    assert (out.shape, out.dtype) == (want.shape, want.dtype)
+    np.testing.assert_array_equal(out.data, want)
+
+
+@every_call(tuple(case for case in PLAIN if case.torch))
+def test_constants_equal_torch(case: Case, shapes: Shapes, rng: np.random.Generator, torch: ModuleType):
+    arrays = case.sample(rng, shapes)
+    out = case.function(tensorgrad, *[Tensor(a) for a in arrays])
+    want = case.function(torch, *[torch.tensor(a) for a in arrays]).numpy()
+    assert (out.shape, out.dtype) == (want.shape, want.dtype)
+    np.testing.assert_array_equal(out.data, want)
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------

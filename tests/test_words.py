@@ -18,10 +18,7 @@ from micrograd.backprop import Node, topological_order
 from tensorgrad import Tensor
 from tensorgrad.node import unbroadcast
 from viz.graph import sent_by_slot
-from viz.words import LOCAL, WHOLE, contribution, entry, formula, local_derivative
-
-PROSE = {"sum axis", "mean axis", "max", "transpose", "permute", "index"}
-"""Operations whose rule is a sentence: it depends on arguments that a node does not remember."""
+from viz.words import LOCAL, PROSE, WHOLE, contribution, entry, formula, local_derivative
 
 NAMES = ["first", "second"]
 FUNCTIONS = {name: getattr(np, name) for name in ("sign", "cos", "sin", "log", "outer", "broadcast_to")} | {

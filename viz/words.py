@@ -8,45 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-LOCAL: dict[str, tuple[str, ...]] = {
-    # operation: the local derivative for each operand; the contribution is that times {g}
-    "+": ("1", "1"),
-    "-": ("1", "-1"),
-    "*": ("{b}", "{a}"),
-    "/": ("1/{b}", "-{a}/{b}**2"),
-    "**": ("{b} * {a}**({b} - 1)", "{a}**{b} * log({a})"),
-    "neg": ("-1",),
-    "abs": ("sign({a})",),
-    "exp": ("{out}",),
-    "log": ("1/{a}",),
-    "sqrt": ("1/(2*{out})",),
-    "sin": ("cos({a})",),
-    "cos": ("-sin({a})",),
-    "tanh": ("(1 - {out}**2)",),
-    "sigmoid": ("{out} * (1 - {out})",),
-    "relu": ("({a} > 0)",),
-}
+from viz.wording import elementwise, functional, index, linalg, reduce, shape
 
-WHOLE: dict[str, tuple[str, ...]] = {
-    # operation: the contribution for each operand
-    "@": ("{g} @ {b}.T", "{a}.T @ {g}"),
-    "@ 1 1": ("{g} * {b}", "{g} * {a}"),
-    "@ 1 2": ("{b} @ {g}", "outer({a}, {g})"),
-    "@ 2 1": ("outer({g}, {b})", "{a}.T @ {g}"),
-    "@ batch": ("unbroadcast({g} @ {b}.mT, {a}.shape)", "unbroadcast({a}.mT @ {g}, {b}.shape)"),
-    "@ batch 1": ("{g}[..., None] * {b}", "unbroadcast({g}[..., None] * {a}, {b}.shape)"),
-    "@ 1 batch": ("unbroadcast(({b} @ {g}[..., None])[..., 0], {a}.shape)", "{a}[:, None] * {g}[..., None, :]"),
-    "sum": ("broadcast_to({g}, {a}.shape)",),
-    "mean": ("broadcast_to({g}, {a}.shape) * {out}.size / {a}.size",),
-    "sum axis": ("{g} copied back along the summed axes",),
-    "mean axis": ("{g} copied back along the averaged axes, / their length",),
-    "max": ("{g} where {a} is the largest",),
-    "reshape": ("{g}.reshape({a}.shape)",),
-    "transpose": ("{g} with the axes exchanged back",),
-    "permute": ("{g} with the axes in their old order",),
-    "T": ("{g}.T",),
-    "index": ("{g} added up at the positions that were read",),
-}
+_FAMILIES = (elementwise, linalg, reduce, shape, index, functional)
+
+LOCAL: dict[str, tuple[str, ...]] = {op: texts for family in _FAMILIES for op, texts in family.LOCAL.items()}
+"""For operations on each element: the local derivative for each operand; the contribution is that times {g}."""
+
+WHOLE: dict[str, tuple[str, ...]] = {op: texts for family in _FAMILIES for op, texts in family.WHOLE.items()}
+"""For the others: the contribution for each operand."""
+
+PROSE: frozenset[str] = frozenset().union(*(family.PROSE for family in _FAMILIES))
+"""Operations whose rule is a sentence: it depends on arguments that a node does not remember."""
 
 _INFIX = {"+", "-", "*", "/", "**", "@"}
 

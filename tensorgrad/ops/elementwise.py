@@ -13,45 +13,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.dtypes import default_dtype, rank, result_dtype
-from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, new, operand, quiet, record
+from tensorgrad.ops.operands import Operand, apply, each, float_operand, floats, forward_only, pair
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
-
-Operand = Any
-"""A Tensor, an array, or a number."""
-
-_FLOAT_RANK = rank(np.dtype(float))
-
 
 # -- arithmetic --------------------------------------------------------------------------------------------------------
 
 
 def add(x: Operand, y: Operand) -> Tensor:
     """x + y, broadcast."""
-    x, y, a, b = _pair("add", x, y)
-    return record("+", _apply("add", np.add, a, b), (x, lambda g: g), (y, lambda g: g))
+    x, y, a, b = pair("add", x, y)
+    return record("+", apply("add", np.add, a, b), (x, lambda g: g), (y, lambda g: g))
 
 
 def sub(x: Operand, y: Operand) -> Tensor:
     """x - y, broadcast."""
-    x, y, a, b = _pair("sub", x, y)
-    return record("-", _apply("sub", np.subtract, a, b), (x, lambda g: g), (y, lambda g: -g))
+    x, y, a, b = pair("sub", x, y)
+    return record("-", apply("sub", np.subtract, a, b), (x, lambda g: g), (y, lambda g: -g))
 
 
 def mul(x: Operand, y: Operand) -> Tensor:
     """x * y, broadcast."""
-    x, y, a, b = _pair("mul", x, y)
-    return record("*", _apply("mul", np.multiply, a, b), (x, lambda g: g * b), (y, lambda g: g * a))
+    x, y, a, b = pair("mul", x, y)
+    return record("*", apply("mul", np.multiply, a, b), (x, lambda g: g * b), (y, lambda g: g * a))
 
 
 def div(x: Operand, y: Operand) -> Tensor:
     """x / y, broadcast; of integers, a float. At y = 0 inf or nan."""
-    x, y, a, b = _pair("div", x, y)
-    a, b = _floats(a), _floats(b)
-    out = _apply("div", np.divide, a, b)
+    x, y, a, b = pair("div", x, y)
+    a, b = floats(a), floats(b)
+    out = apply("div", np.divide, a, b)
     return record("/", out, (x, lambda g: g / b), (y, lambda g: -g * (out / b)))
 
 
@@ -63,8 +57,8 @@ def pow(x: Operand, y: Operand) -> Tensor:
     """
     if isinstance(y, Real) and isinstance(x, ArrayNode):
         return _pow_number(x, int(y) if isinstance(y, Integral) else float(y))
-    x, y, a, b = _pair("pow", x, y)
-    out = _apply("pow", np.power, a, b)
+    x, y, a, b = pair("pow", x, y)
+    out = apply("pow", np.power, a, b)
     return record(
         "**",
         out,
@@ -75,10 +69,10 @@ def pow(x: Operand, y: Operand) -> Tensor:
 
 
 def _pow_number(x: ArrayNode, n: int | float) -> Tensor:
-    a = _floats(x._data) if isinstance(n, float) else x._data
+    a = floats(x._data) if isinstance(n, float) else x._data
     if n == 0:
         return record(f"**{n}", a**0, (x, np.zeros_like))
-    return record(f"**{n}", _apply("pow", np.power, a, n), (x, lambda g: g * (n * a ** (n - 1))))
+    return record(f"**{n}", apply("pow", np.power, a, n), (x, lambda g: g * (n * a ** (n - 1))))
 
 
 def neg(x: Operand) -> Tensor:
@@ -103,7 +97,7 @@ def abs(x: Operand) -> Tensor:
 @quiet
 def exp(x: Operand) -> Tensor:
     """e**x."""
-    x, a = _float_operand("exp", x)
+    x, a = float_operand("exp", x)
     out = np.exp(a)
     return record("exp", out, (x, lambda g: g * out))
 
@@ -111,14 +105,14 @@ def exp(x: Operand) -> Tensor:
 @quiet
 def log(x: Operand) -> Tensor:
     """The natural logarithm: at 0 -inf with gradient inf, below it nan."""
-    x, a = _float_operand("log", x)
+    x, a = float_operand("log", x)
     return record("log", np.log(a), (x, lambda g: g / a))
 
 
 @quiet
 def sqrt(x: Operand) -> Tensor:
     """The square root: at 0 0 with gradient inf, below it nan."""
-    x, a = _float_operand("sqrt", x)
+    x, a = float_operand("sqrt", x)
     out = np.sqrt(a)
     return record("sqrt", out, (x, lambda g: g * (0.5 / out)))
 
@@ -126,29 +120,29 @@ def sqrt(x: Operand) -> Tensor:
 @quiet
 def sin(x: Operand) -> Tensor:
     """The sine of x radians."""
-    x, a = _float_operand("sin", x)
+    x, a = float_operand("sin", x)
     return record("sin", np.sin(a), (x, lambda g: g * np.cos(a)))
 
 
 @quiet
 def cos(x: Operand) -> Tensor:
     """The cosine of x radians."""
-    x, a = _float_operand("cos", x)
+    x, a = float_operand("cos", x)
     return record("cos", np.cos(a), (x, lambda g: g * -np.sin(a)))
 
 
 def tanh(x: Operand) -> Tensor:
     """The hyperbolic tangent."""
-    x, a = _float_operand("tanh", x)
+    x, a = float_operand("tanh", x)
     out = np.tanh(a)
     return record("tanh", out, (x, lambda g: g * (1 - out * out)))
 
 
 def sigmoid(x: Operand) -> Tensor:
     """1 / (1 + e**-x), without overflow on either side."""
-    x, a = _float_operand("sigmoid", x)
+    x, a = float_operand("sigmoid", x)
     if a.dtype == object:
-        return record("sigmoid", _each(a, "sigmoid"), (x, _forward_only))
+        return record("sigmoid", each(a, "sigmoid"), (x, forward_only))
     e = np.exp(-np.abs(a))
     out = np.where(a >= 0, a.dtype.type(1), e) / (1 + e)
     return record("sigmoid", out, (x, lambda g: g * (out * (1 - out))))
@@ -159,7 +153,7 @@ def relu(x: Operand) -> Tensor:
     x = operand(x, "relu")
     a = x._data
     if a.dtype == object:
-        return record("relu", _each(a, "relu"), (x, _forward_only))
+        return record("relu", each(a, "relu"), (x, forward_only))
     return record("relu", np.maximum(a, 0), (x, lambda g: np.where(a <= 0, 0, g)))
 
 
@@ -202,62 +196,6 @@ def equal(x: Operand, y: Operand) -> bool:
     return x._data.shape == y._data.shape and bool(np.all(lift.numbers(x._data) == lift.numbers(y._data)))
 
 
-# -- operands ----------------------------------------------------------------------------------------------------------
-
-
-def _pair(op: str, x: Operand, y: Operand) -> tuple[ArrayNode, ArrayNode, np.ndarray, np.ndarray]:
-    """The two operands, and their arrays in the dtype in which they meet."""
-    if not isinstance(y, ArrayNode):
-        y = operand(y, op, x if isinstance(x, ArrayNode) else None)
-    if not isinstance(x, ArrayNode):
-        x = operand(x, op, y)
-    a, b = x._data, y._data
-    if a.dtype is not b.dtype:
-        dtype = result_dtype(a, b)
-        a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
-    return x, y, a, b
-
-
-def _float_operand(op: str, x: Operand) -> tuple[ArrayNode, np.ndarray]:
-    x = operand(x, op)
-    return x, _floats(x._data)
-
-
-def _floats(a: np.ndarray) -> np.ndarray:
-    """`a`, with integers and booleans as floats."""
-    return a.astype(default_dtype) if rank(a.dtype) < _FLOAT_RANK else a
-
-
-@quiet
-def _apply(op: str, ufunc: Callable[..., Any], a: np.ndarray, b: Any) -> Any:
-    """ufunc(a, b), with a message that names the operation, and both shapes where these do not broadcast."""
-    try:
-        return ufunc(a, b)
-    except ValueError as error:
-        try:
-            np.broadcast_shapes(a.shape, np.shape(b))
-        except ValueError:
-            raise ShapeError(
-                f"{op}: shapes {a.shape} and {np.shape(b)} do not broadcast: aligned at the right, each pair of axes "
-                "must be equal or hold a 1; reshape one of them"
-            ) from None
-        raise ValueError(f"{op}: {error}") from None
-    except TypeError as error:  # the difference of booleans
-        raise DtypeError(f"{op}: {error}") from None
-
-
 def _compare(op: str, ufunc: Callable[..., Any], x: Operand, y: Operand) -> Tensor:
-    _, _, a, b = _pair(op, x, y)
-    return new(np.asarray(_apply(op, ufunc, lift.numbers(a), lift.numbers(b))))
-
-
-def _each(a: np.ndarray, method: str) -> np.ndarray:
-    """An array of scalar nodes with `method` called on each: what NumPy has no function for."""
-    out = np.empty(a.shape, dtype=object)
-    for i, node in np.ndenumerate(a):
-        out[i] = getattr(node, method)()
-    return out
-
-
-def _forward_only(g: np.ndarray) -> np.ndarray:
-    raise AssertionError("a lifted tensor's gradient is computed by its scalar nodes")
+    _, _, a, b = pair(op, x, y)
+    return new(np.asarray(apply(op, ufunc, lift.numbers(a), lift.numbers(b))))

@@ -151,7 +151,11 @@ def _copy(node: Value, op: str) -> Value:
     return Value(node.data, (node,), op, local=(1.0,))
 
 
-_LIFTER = lift.Lifter(leaf=Value, constant=_constant, copy=_copy)
+def _function(node: Value, op: str, number: float, slope: float) -> Value:
+    return Value(number, (node,), op, local=(slope,))
+
+
+_LIFTER = lift.Lifter(leaf=Value, constant=_constant, copy=_copy, function=_function)
 
 
 @contextmanager

@@ -1,0 +1,87 @@
+"""What operations ask of their operands: arrays in a common dtype, floats, messages that name the operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorgrad.dtypes import default_dtype, rank, result_dtype
+from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.node import ArrayNode, operand, quiet, record
+
+if TYPE_CHECKING:
+    from tensorgrad.tensor import Tensor
+
+Operand = Any
+"""A Tensor, an array, or a number."""
+
+_FLOAT_RANK = rank(np.dtype(float))
+
+
+def pair(op: str, x: Operand, y: Operand) -> tuple[ArrayNode, ArrayNode, np.ndarray, np.ndarray]:
+    """The two operands, and their arrays in the dtype in which they meet."""
+    if not isinstance(y, ArrayNode):
+        y = operand(y, op, x if isinstance(x, ArrayNode) else None)
+    if not isinstance(x, ArrayNode):
+        x = operand(x, op, y)
+    a, b = x._data, y._data
+    if a.dtype is not b.dtype:
+        dtype = result_dtype(a, b)
+        a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    return x, y, a, b
+
+
+def float_operand(op: str, x: Operand) -> tuple[ArrayNode, np.ndarray]:
+    x = operand(x, op)
+    return x, floats(x._data)
+
+
+def floats(a: np.ndarray) -> np.ndarray:
+    """`a`, with integers and booleans as floats."""
+    return a.astype(default_dtype) if rank(a.dtype) < _FLOAT_RANK else a
+
+
+@quiet
+def apply(op: str, ufunc: Callable[..., Any], a: np.ndarray, b: Any) -> Any:
+    """ufunc(a, b), with a message that names the operation, and both shapes where these do not broadcast."""
+    try:
+        return ufunc(a, b)
+    except ValueError as error:
+        try:
+            np.broadcast_shapes(a.shape, np.shape(b))
+        except ValueError:
+            raise ShapeError(
+                f"{op}: shapes {a.shape} and {np.shape(b)} do not broadcast: aligned at the right, each pair of axes "
+                "must be equal or hold a 1; reshape one of them"
+            ) from None
+        raise ValueError(f"{op}: {error}") from None
+    except TypeError as error:  # the difference of booleans
+        raise DtypeError(f"{op}: {error}") from None
+
+
+def is_lifted(*operands: ArrayNode) -> bool:
+    """Whether any operand holds scalar nodes, on which only plain arithmetic and the functions of `Value` work."""
+    return any(x._data.dtype == object for x in operands)
+
+
+def composed(op: str, program: Callable[..., Tensor], *operands: ArrayNode) -> Tensor:
+    """`program(*operands)` recorded as the one operation `op`: the composed twin of a fast path, run on scalar nodes.
+
+    The scalar graph has all that the program does; the graph of tensors the same one node as without a lift.
+    """
+    out = program(*operands)
+    return record(op, out._data, *[(x, forward_only) for x in operands])
+
+
+def each(a: np.ndarray, method: str) -> np.ndarray:
+    """An array of scalar nodes with `method` called on each: what NumPy has no function for."""
+    out = np.empty(a.shape, dtype=object)
+    for i, node in np.ndenumerate(a):
+        out[i] = getattr(node, method)()
+    return out
+
+
+def forward_only(g: np.ndarray) -> np.ndarray:
+    raise AssertionError("a lifted tensor's gradient is computed by its scalar nodes")

@@ -1,0 +1,1 @@
+"""The rules in words, by family of operations; `viz.words` reads them."""
