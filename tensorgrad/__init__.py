@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from tensorgrad import autograd, nn
+from tensorgrad import autograd, nn, random
 from tensorgrad.checks import debug, set_debug
 from tensorgrad.creation import arange, ones, tensor, zeros
 from tensorgrad.grad_mode import enable_grad, is_grad_enabled, no_grad
@@ -36,6 +36,15 @@ from tensorgrad.ops.elementwise import (
 from tensorgrad.ops.linalg import matmul
 from tensorgrad.ops.reduce import max, mean, sum
 from tensorgrad.ops.shape import permute, reshape, transpose
+from tensorgrad.random import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from tensorgrad.tensor import Tensor
 
 float16, float32, float64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)

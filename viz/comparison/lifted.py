@@ -13,7 +13,7 @@ import numpy as np
 
 from micrograd import Value
 from micrograd.backprop import topological_order
-from tensorgrad import Tensor, lift
+from tensorgrad import Tensor, get_rng_state, lift, set_rng_state
 from viz.errors import TooLargeError, UserError
 
 MOST_SCALARS = 1_000_000
@@ -49,17 +49,20 @@ class Pair:
 
 
 class Repeatable:
-    """A program with its operands, that finds Python's and NumPy's random generators in one state at every call."""
+    """A program with its operands, that finds the random generators of Python, NumPy and tensorgrad in one state at
+    every call."""
 
     def __init__(self, program: Program, operands: Sequence[Any]) -> None:
         self.program = program
         self.operands = tuple(operands)
         self._python = random.getstate()
         self._numpy = np.random.get_state()
+        self._tensorgrad = get_rng_state()
 
     def __call__(self) -> Any:
         random.setstate(self._python)
         np.random.set_state(self._numpy)
+        set_rng_state(self._tensorgrad)
         return self.program(*self.operands)
 
 
