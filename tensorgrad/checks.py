@@ -1,7 +1,7 @@
-"""Shape and dtype assertions inside the backward pass, off unless asked for: they cost time at every contribution.
+"""Assertions inside the backward pass, off unless asked for: they cost time at every contribution.
 
-What they find that the gate cannot: a rule whose result has a wrong shape that happens to sum to the right one, and
-data whose shape was changed between forward and backward.
+What they find that the gate cannot: a rule whose result has a wrong shape that happens to sum to the right one, data
+whose shape was changed between forward and backward, and arrays whose elements were (by NumPy, which tells no one).
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+
+from tensorgrad.versions import held_arrays
 
 _enabled = False
 
@@ -55,3 +58,22 @@ def contribution(node: Any, parent: Any, sent: np.ndarray) -> None:
             f"{node._op}: the rule sent a contribution of shape {sent.shape} to an operand of shape "
             f"{parent.data.shape}; the result has shape {node.data.shape}"
         )
+
+
+def remember(node: Any) -> None:
+    """Keep checksums of the arrays that the rules of `node` hold."""
+    node._checksums = _checksums(node)
+
+
+def unchanged(node: Any) -> None:
+    """Raise AssertionError unless these arrays hold what they held when `node` was recorded."""
+    before = getattr(node, "_checksums", None)
+    if before is not None and before != _checksums(node):
+        raise AssertionError(
+            f"{node._op}: the elements of an array that its rule needs were changed in place between forward and "
+            "backward, e.g. by x.data[...] = ...: change a clone(), or go backward first"
+        )
+
+
+def _checksums(node: Any) -> list[int]:
+    return [crc32(np.ascontiguousarray(array)) for array in held_arrays(node._rules) if array.dtype != object]

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
-from collections.abc import Callable
-from contextlib import ContextDecorator
+from collections.abc import Callable, Generator
 from typing import Any
 
 
 class _Mode(threading.local):
-    """This thread's switch, and what it was outside each `with` that is open now."""
+    """This thread's switch.
+
+    enabled    whether operations are recorded
+    why        "no_grad" where constants should remember that they were cut off by it, "" otherwise
+    inference  whether `inference_mode` is on
+    """
 
     def __init__(self) -> None:
         self.enabled = True
-        self.outer: list[bool] = []
+        self.why = ""
+        self.inference = False
+        self.outer: list[tuple[bool, str, bool]] = []  # what it was outside each `with` that is open now
+
+    def set(self, enabled: bool, inference: bool = False) -> None:
+        self.enabled = enabled
+        self.inference = inference
+        self.why = "" if enabled or inference else "no_grad"
+
+    @property
+    def state(self) -> tuple[bool, str, bool]:
+        return self.enabled, self.why, self.inference
+
+    @state.setter
+    def state(self, state: tuple[bool, str, bool]) -> None:
+        self.enabled, self.why, self.inference = state
 
 
 _mode = _Mode()
@@ -25,48 +45,138 @@ def is_grad_enabled() -> bool:
     return _mode.enabled
 
 
-_RUNS_LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is inside `inference_mode`."""
+    return _mode.inference
 
 
-class _Switch(ContextDecorator):
-    """Holds the switch at `mode` inside a `with` or a decorated function, and puts it back however that ends."""
+class _Switch:
+    """Holds the switch inside a `with`, a decorated function or each step of a decorated generator, and puts it back
+    however that ends."""
 
-    mode: bool
+    def __enter__(self) -> None:
+        _mode.outer.append(_mode.state)
+        self._switch()
+
+    def __exit__(self, *exc: object) -> None:
+        _mode.state = _mode.outer.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        name = type(self).__name__
+        if not callable(function):
+            raise TypeError(f"{name} decorates a function, got a {type(function).__name__}")
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(
+                f"{name} cannot decorate {function.__name__}, which runs in turns with others: put `with` inside it, "
+                "around what stands between two awaits"
+            )
+        if inspect.isgeneratorfunction(function):
+            return _each_step(self, function)
+
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return decorated
+
+    def _switch(self) -> None:
+        raise NotImplementedError
+
+
+def _each_step(switch: _Switch, function: Callable[..., Generator]) -> Callable[..., Generator]:
+    """The generator function with the switch on while the generator runs, and as its caller has it in between."""
+
+    @functools.wraps(function)
+    def decorated(*args: Any, **kwargs: Any) -> Generator:
+        with switch:
+            generator = function(*args, **kwargs)
+        step: Callable[[], Any] = functools.partial(next, generator)
+        while True:
+            try:
+                with switch:
+                    found = step()
+            except StopIteration as stop:
+                return stop.value
+            try:
+                sent = yield found
+                step = functools.partial(generator.send, sent)
+            except GeneratorExit:
+                with switch:
+                    generator.close()
+                raise
+            except BaseException as error:
+                step = functools.partial(generator.throw, error)
+
+    return decorated
+
+
+class _Plain(_Switch):
+    """A switch without arguments: `@no_grad` works as well as `@no_grad()`."""
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        """`@no_grad` works as well as `@no_grad()`."""
         switch = super().__new__(cls)
         return switch if function is None else switch(function)
 
-    def __call__(self, function: Callable[..., Any]) -> Any:
-        if not callable(function):
-            raise TypeError(f"{type(self).__name__} decorates a function, got a {type(function).__name__}")
-        if any(runs_later(function) for runs_later in _RUNS_LATER):
-            raise TypeError(
-                f"{type(self).__name__} cannot decorate {function.__name__}, which runs after its call has returned: "
-                "put `with` inside it, around what stands between two yields"
-            )
-        return super().__call__(function)
 
-    def __enter__(self) -> None:
-        _mode.outer.append(_mode.enabled)
-        _mode.enabled = self.mode
-
-    def __exit__(self, *exc: object) -> None:
-        _mode.enabled = _mode.outer.pop()
-
-
-class no_grad(_Switch):
+class no_grad(_Plain):
     """Inside, results are constants: they have no parents, no rule, and require no gradient.
 
-    Use as `with no_grad():`, `@no_grad()` or `@no_grad`. Other threads are not affected. A generator that yields inside
-    the `with` leaves it open for its caller, as every `with` around a yield does; decorating one is refused.
+    Use as `with no_grad():`, `@no_grad()` or `@no_grad`, on generator functions too: then it holds while the generator
+    runs and not for its caller. Other threads are not affected.
     """
 
-    mode = False
+    def _switch(self) -> None:
+        _mode.set(False)
 
 
-class enable_grad(_Switch):
+class enable_grad(_Plain):
     """Inside, operations are recorded, also within `no_grad`."""
 
-    mode = True
+    def _switch(self) -> None:
+        _mode.set(True)
+
+
+class inference_mode(_Switch):
+    """As `no_grad`, and results do not remember, for `explain`, what they were cut off from: for code that is only
+    evaluated. `inference_mode(False)` changes nothing."""
+
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+        switch = super().__new__(cls)
+        switch._on = True if callable(mode) else bool(mode)
+        return switch(mode) if callable(mode) else switch
+
+    def _switch(self) -> None:
+        if self._on:
+            _mode.set(False, inference=True)
+
+
+class set_grad_enabled(_Switch):
+    """Turn recording on or off: for good when called as a function, until its end when used as a `with`."""
+
+    def __init__(self, mode: bool) -> None:
+        self._on = bool(mode)
+        self._before = _mode.state
+        _mode.set(self._on)
+
+    def __enter__(self) -> None:
+        _mode.outer.append(self._before)
+        self._switch()
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        _mode.state = self._before  # a decorator is for later
+        decorated = _Decorator(self._on)
+        return decorated(function)
+
+    def _switch(self) -> None:
+        _mode.set(self._on)
+
+
+class _Decorator(_Switch):
+    """What `set_grad_enabled` decorates with: unlike it, it changes nothing when it is made."""
+
+    def __init__(self, mode: bool) -> None:
+        self._on = mode
+
+    def _switch(self) -> None:
+        _mode.set(self._on)

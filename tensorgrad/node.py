@@ -7,17 +7,20 @@ broadcasting is undone (`unbroadcast`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from micrograd.backprop import Node
-from tensorgrad import checks, lift
-from tensorgrad.dtypes import default_dtype, is_differentiable, rank, scalar_dtype, sum_dtype
+from tensorgrad import checks, cuts, lift, selection, versions
+from tensorgrad.dtypes import default_dtype, is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.grad_mode import _mode
+from tensorgrad.selection import SELECTING
+from tensorgrad.shapes import unbroadcast
+from tensorgrad.versions import clock
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -37,7 +40,10 @@ class ArrayNode(Node):
     requires_grad  whether gradients flow here; false makes the node a constant
     """
 
-    __slots__ = ("_data", "_grad", "_prev", "_op", "_rules", "_requires_grad", "__dict__", "__weakref__")
+    __slots__ = ("_data", "_grad", "_prev", "_op", "_rules", "_requires_grad", "_time", "__dict__", "__weakref__")
+
+    _cuts: tuple[cuts.Cut, ...] = ()  # of a constant: where the graph ended that led to it
+    _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
 
     _result_class: ClassVar[type[ArrayNode]]
     """What operations return: Tensor. (tensor.py sets it: its methods are built from functions that need it.)"""
@@ -62,12 +68,20 @@ class ArrayNode(Node):
                 f"data of shape {value.shape} for {describe(self)}, which holds a gradient of shape "
                 f"{self._grad.shape}: set grad to None first"
             )
+        if value is before:  # x.data += 1
+            versions.wrote(value)
         self._data = value
+
+    def _bump(self) -> None:
+        """Note that the array was changed in place: a rule that holds it refuses to compute with it."""
+        versions.wrote(self._data)
 
     @grad.setter
     def grad(self, value: Any) -> None:
         if value is None:
             self._grad = None
+            if self._live is not None:
+                self._live = None
             return
         data = self._data
         if type(value) is not np.ndarray:
@@ -100,13 +114,31 @@ class ArrayNode(Node):
         if self._rules is None:
             self._warn_no_rule()
             return []
+        if self._time < clock.last_write:
+            self._check_unchanged()
         if checks.enabled():
             checks.gradient(self)
-        return [
-            (parent, _gate(self, parent, rule(g)))
-            for parent, rule in zip(self._prev, self._rules, strict=True)
-            if rule is not None
-        ]
+            checks.unchanged(self)
+        rules = self._rules
+        if type(rules) is not tuple:
+            pairs = zip(self._prev, rules(g), strict=True)
+            sent = [(parent, s) for parent, s in pairs if s is not None and parent._requires_grad]
+        else:
+            pairs = zip(self._prev, rules, strict=True)
+            if self._live is not None or self._op in SELECTING:
+                sent = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if rule is not None])
+                return [(parent, _gate(self, parent, s)) for parent, s in sent]
+            sent = [(parent, rule(g)) for parent, rule in pairs if rule is not None]
+        for parent, _ in sent:
+            if parent._live is not None:
+                parent._live = None
+        return [(parent, _gate(self, parent, s)) for parent, s in sent]
+
+    def _check_unchanged(self) -> None:
+        """Raise RuntimeError if an array that the rules hold was changed in place since they were made."""
+        for array in versions.held_arrays(self._rules):
+            if versions.changed_since(array, self._time):
+                raise RuntimeError(changed_in_place(self, array))
 
     def _zeros(self) -> np.ndarray:
         return np.zeros_like(self._data)
@@ -124,6 +156,7 @@ def new(data: np.ndarray, op: str = "", parents: tuple = (), rules: tuple = (), 
     out._op = op
     out._rules = rules
     out._requires_grad = tracked
+    out._time = clock.now
     return out
 
 
@@ -144,14 +177,28 @@ def record(op: str, data: Any, *edges: tuple[ArrayNode, Rule]) -> Tensor:
     if data.dtype.kind == "O":
         data = lift.own(op, data, [operand._data for operand, _ in edges], tracked)
     if not tracked:
-        return new(data)
-    return new(
+        return constant(op, data, [operand for operand, _ in edges])
+    out = new(
         data,
         op,
         tuple([operand for operand, _ in edges]),
         tuple([rule if operand._requires_grad else None for operand, rule in edges]),
         True,
     )
+    if checks.enabled():
+        checks.remember(out)
+    return out
+
+
+def record_joint(
+    op: str, data: Any, parents: tuple[ArrayNode, ...], rule: Callable[[np.ndarray], Sequence[np.ndarray | None]]
+) -> Tensor:
+    """As `record`, for an operation that computes its contributions together: `rule` returns one for each of
+    `parents`, in order, or None for one that it has nothing to send to (a constant need not be computed)."""
+    out = record(op, data, *[(parent, rule) for parent in parents])
+    if out._prev:
+        out._rules = rule
+    return out
 
 
 def _check_differentiable(op: str, dtype: np.dtype) -> bool:
@@ -159,6 +206,24 @@ def _check_differentiable(op: str, dtype: np.dtype) -> bool:
     if dtype.kind == "c":
         raise DtypeError(f"{op}: an operand requires a gradient and the result is complex, which has none here")
     return is_differentiable(dtype)
+
+
+def constant(op: str, data: np.ndarray, operands: Sequence[ArrayNode]) -> Tensor:
+    """The result of an operation that is not recorded. It remembers, for `explain`, which tensors were cut off here."""
+    out = new(data)
+    for operand in operands:
+        if operand._cuts or (_mode.why and operand._requires_grad):
+            out._cuts = cuts.joined(op, operands, _mode.why)
+            break
+    return out
+
+
+def changed_in_place(node: ArrayNode, array: np.ndarray) -> str:
+    """The message for a rule whose array is no longer what it was."""
+    return (
+        f"backward: {describe(node)} needs an array of shape {array.shape} that was changed in place after the forward "
+        "pass (by +=, x[i] = ..., an optimizer's step): go backward before the change, or change a clone()"
+    )
 
 
 def _gate(node: ArrayNode, parent: ArrayNode, sent: Any) -> np.ndarray:
@@ -178,19 +243,6 @@ def _gate(node: ArrayNode, parent: ArrayNode, sent: Any) -> np.ndarray:
     if not parent._prev and parent._grad is None:
         sent = sent.copy()  # rules may send their input on, or a view of it; a leaf's gradient is the user's to change
     return sent
-
-
-def unbroadcast(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Sum `grad` over the axes along which an operand of `shape` was broadcast: from (4, 3) back to (3,), say.
-
-    Raises ShapeError if `shape` does not broadcast to `grad.shape`.
-    """
-    extra = grad.ndim - len(shape)
-    if extra < 0 or any(n not in (1, m) for n, m in zip(shape, grad.shape[extra:], strict=True)):
-        raise ShapeError(f"a contribution of shape {grad.shape} cannot be summed to an operand of shape {shape}")
-    axes = (*range(extra), *(extra + i for i, n in enumerate(shape) if n == 1 and grad.shape[extra + i] != 1))
-    total = grad.sum(axis=axes, dtype=sum_dtype(grad.dtype))
-    return np.asarray(total, dtype=grad.dtype).reshape(shape)
 
 
 _SCALARS = (bool, int, float, complex)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver
-from tensorgrad import lift
+from tensorgrad import cuts, lift
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.grad_mode import is_grad_enabled
 from tensorgrad.methods import Methods
 from tensorgrad.node import ArrayNode, as_array, describe, new
 from tensorgrad.ops import elementwise, index, linalg
+from tensorgrad.versions import clock, passed
 
 
 class Tensor(Methods):
@@ -53,6 +54,7 @@ class Tensor(Methods):
         self._op = ""
         self._rules = ()
         self._requires_grad = False
+        self._time = clock.now
         if _prev:
             requires_grad = self._adopt(tuple(_prev), _op, requires_grad, data)
         if requires_grad:
@@ -88,6 +90,7 @@ class Tensor(Methods):
         seed = self._seed(gradient)
         with np.errstate(over="ignore", invalid="ignore"):  # of the += itself: inf - inf is nan
             deliver(chain_rule(self, seed))
+        passed()
 
     def _seed(self, gradient: Any = None) -> np.ndarray:
         """The gradient that a backward pass from here starts with; raises as `backward` does."""
@@ -113,7 +116,9 @@ class Tensor(Methods):
 
     def detach(self) -> Tensor:
         """The same data, outside the graph: a constant. The array is shared, not copied."""
-        return new(lift.constant(self._data) if self._data.dtype == object else self._data)
+        out = new(lift.constant(self._data) if self._data.dtype == object else self._data)
+        out._cuts = cuts.detached(self)
+        return out
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -293,6 +298,7 @@ class Tensor(Methods):
         if not np.can_cast(value.dtype, self._data.dtype, casting="same_kind"):
             raise DtypeError(f"{op}: a result of {value.dtype} does not fit into {describe(self)}")
         self._data[...] = value
+        self._bump()
         return self
 
 

@@ -1,0 +1,99 @@
+"""Gradients of what was not selected: zeros through which nothing passes.
+
+`where(x > 0, sqrt(x), x)` does not depend on the square root of a negative x. In arrays its gradient is still there, as
+a zero, and the rule of sqrt multiplies it with nan: 0 * nan is nan, and that is what torch gives. Here the zeros that a
+selection sends carry a mask that says where they are, `live`; an operation on each element passes the mask on, and what
+it makes of such a zero is 0 again. Where another contribution arrives, whatever its number, the element is live.
+
+A mask goes through operations on each element and those that move elements; before others (a product of matrices, a
+softmax) it ends, and their operands get the plain zero. A zero from arithmetic (0 * inf) stays what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tensorgrad.shapes import unbroadcast
+
+ELEMENTWISE = frozenset(
+    """
+    + - * / ** neg abs sign sqrt rsqrt square exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh
+    cosh tanh erf sigmoid logsigmoid softplus relu leaky_relu elu gelu silu hardtanh relu6 clamp maximum minimum
+    where reciprocal floor ceil round trunc lerp masked_fill remainder clone to nan_to_num dropout
+    """.split()
+)
+"""Operations whose rules act on each element: element i of a contribution depends on element i of the gradient."""
+
+SELECTING = frozenset({"where", "masked_fill"})
+"""Operations whose rules may send a `Selected`."""
+
+MOVES = frozenset(
+    """
+    reshape view flatten squeeze unsqueeze transpose permute mT T swapaxes movedim expand broadcast_to repeat tile
+    roll flip pad stack cat split chunk unbind gather index_select take_along_dim masked_select index sum mean
+    tril triu diagonal sort topk max min contiguous
+    """.split()
+)
+"""Operations whose rules copy or add up elements of the gradient, times positive numbers: a mask stays a mask."""
+
+
+class Selected:
+    """A contribution of a rule that selects: `array`, which is 0 where `live` (booleans of its shape) is False."""
+
+    __slots__ = ("array", "live")
+
+    def __init__(self, array: np.ndarray, live: np.ndarray) -> None:
+        self.array = array
+        self.live = live
+
+
+def screened(node: Any, sent: Iterable[tuple[Any, Any, Callable[[np.ndarray], Any] | None]]) -> list[tuple[Any, Any]]:
+    """[(parent, contribution)] from (parent, contribution, rule), with masks kept where they can be.
+
+    `node` is the sender; masks are left at the parents, as `_live`.
+    """
+    contributions, masks = [], {}
+    for parent, contribution, rule in sent:
+        array, live = _screen(node, contribution, rule)
+        contributions.append((parent, array))
+        if live is not None:
+            live = unbroadcast(np.broadcast_to(live, array.shape).astype(np.int64), parent._data.shape) > 0
+        known = masks.get(parent, False)
+        masks[parent] = None if live is None or known is None else live | known
+    for parent, live in masks.items():
+        _leave(parent, live)
+    return contributions
+
+
+def _screen(node: Any, sent: Any, rule: Callable[[np.ndarray], Any] | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """A contribution and its mask, None where every element is live."""
+    if type(sent) is Selected:
+        live = np.broadcast_to(sent.live, sent.array.shape)
+        if node._live is not None and node._live.shape == live.shape:
+            live = live & node._live
+        return sent.array, live
+    live = node._live
+    if live is None:
+        return np.asarray(sent), None
+    sent = np.asarray(sent)
+    if (node._op in ELEMENTWISE or node._op.startswith("**")) and sent.shape == live.shape:
+        if not np.isfinite(sent.sum()):  # else it is zero there already: 0 times a number
+            sent = np.where(live, sent, sent.dtype.type(0))
+        return sent, live
+    if node._op in MOVES and rule is not None:
+        return sent, np.asarray(rule(live.astype(node._data.dtype))) != 0
+    return sent, None
+
+
+def _leave(parent: Any, live: np.ndarray | None) -> None:
+    """Keep `live` at a node that is still to send; of several masks, what any of them has live."""
+    if not parent._prev:
+        return
+    if live is None or (parent._grad is not None and parent._live is None):  # something has come through unmasked
+        parent._live = None
+    else:
+        live = live if parent._live is None else parent._live | live
+        parent._live = None if live.all() else live

@@ -1,0 +1,108 @@
+"""Which arrays were changed in place, and when: what a rule that holds one must know before it computes with it.
+
+There is one clock. It ticks at every change in place (`wrote`) and at the end of every backward pass; a node keeps the
+time at which it was recorded. A rule may compute only if no array that it holds has been changed since. Nothing is
+looked up unless something was changed at all, so that training loops, which change parameters between one backward
+pass and the next forward pass, pay one comparison a node.
+
+What is noticed: operators and methods in place (`+=`, `x[i] = ...`, `copy_`, `fill_`, `zero_`, an optimizer's step) and
+`x.data += ...`, through views and `detach()` too, since they share memory. A write to the elements of a NumPy array
+(`x.data[0] = 1`) is not seen by anyone; under `tensorgrad.debug()` the arrays are checked by their contents.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+
+class _Clock:
+    """`now`, and the times of the last change in place and of the end of the last backward pass."""
+
+    __slots__ = ("last_pass", "last_write", "now")
+
+    def __init__(self) -> None:
+        self.now = self.last_write = self.last_pass = 0
+
+
+clock = _Clock()
+
+_writes: dict[int, list[Any]] = {}
+"""By the id of the array that owns the memory: [weak reference to it, time of the last change]."""
+
+
+def wrote(array: np.ndarray) -> None:
+    """Note that `array`, or the memory that it is a view of, was changed in place."""
+    clock.now += 1
+    clock.last_write = clock.now
+    owner = _owner(array)
+    key = id(owner)
+    entry = _writes.get(key)
+    if entry is None:
+        _writes[key] = [weakref.ref(owner, lambda _: _writes.pop(key, None)), clock.now]
+    else:
+        entry[1] = clock.now
+
+
+def passed() -> None:
+    """Note that a backward pass has ended."""
+    clock.now += 1
+    clock.last_pass = clock.now
+
+
+def changed_since(array: np.ndarray, time: int) -> bool:
+    """Whether `array`'s memory was changed in place after `time`."""
+    entry = _writes.get(id(_owner(array)))
+    return entry is not None and entry[1] > time
+
+
+def held_arrays(rule: Any) -> Iterator[np.ndarray]:
+    """Every array that a rule keeps alive: those in its closure, and in functions, containers and objects there."""
+    seen: set[int] = set()
+    stack = [rule]
+    while stack:
+        x = stack.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, np.ndarray):
+            yield x
+        elif isinstance(getattr(x, "_data", None), np.ndarray):  # a Tensor: its own array, not its history
+            yield x._data
+        else:
+            stack += _inside(x)
+
+
+def _inside(x: Any) -> list[Any]:
+    if isinstance(x, FunctionType):
+        return [cell.cell_contents for cell in x.__closure__ or () if _is_filled(cell)]
+    if isinstance(x, MethodType):
+        return [x.__func__, x.__self__]
+    if isinstance(x, partial):
+        return [x.func, *x.args, *x.keywords.values()]
+    if isinstance(x, (tuple, list, set, frozenset)):
+        return list(x)
+    if isinstance(x, dict):
+        return list(x.values())
+    if isinstance(x, (type, ModuleType)):
+        return []
+    return list(getattr(x, "__dict__", {}).values())
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - empty until the name is assigned
+    except ValueError:
+        return False
+    return True
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
