@@ -57,10 +57,10 @@ def compare(
     finite_differences  whether to compute them (for at most 2,000 elements of leaves)
     max_scalars         how many scalar nodes there may be
 
-    The program runs several times, each with Python's and NumPy's random generators in the same state. The leaves
-    that require gradients and that its variables or the caller's lead to have, afterwards, the data and the gradients
-    that they had before, whatever the program does to them; a program that goes back through its graph or updates its
-    parameters is refused. While it runs lifted,
+    The program runs several times, each with the random generators of Python, NumPy and tensorgrad in the same state.
+    The leaves that require gradients and that its variables or the caller's lead to have, afterwards, the data and the
+    gradients that they had before, whatever the program does to them; a program that goes back through its graph or
+    updates its parameters is refused. While it runs lifted,
     `x.dtype` and `x.data.dtype` are `object` for each Tensor that takes a gradient: a program that branches on the
     dtype takes the branch of no float there.
 
