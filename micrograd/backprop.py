@@ -21,6 +21,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 Contribution = tuple["Node | None", "Node", Any]
 """(sender, parent, contribution); the seed's sender is None."""
@@ -36,14 +37,16 @@ def overwrite(grad: Any, sent: Any) -> Any:
     return sent
 
 
-def topological_order(root: Node) -> list[Node]:
+def topological_order(root: Node, stop: Iterable[Node] = ()) -> list[Node]:
     """Every node that `root` depends on, each once, each after all of its parents; `root` is last.
+
+    Nodes in `stop` are left out, and what only they depend on.
 
     Depth first, without recursion, first operand first. A node is marked when it is popped and not when it is
     pushed: a node that waits on the stack may still turn out to lie below another one that waits there.
     """
     order: list[Node] = []
-    seen: set[Node] = set()
+    seen: set[Node] = set(stop)
     stack: list[Node | None] = [root]
     while stack:
         node = stack.pop()
@@ -60,32 +63,47 @@ _turn = threading.RLock()
 _open_passes: dict[int, list[Node]] = {}  # by id; adding and deleting a key is safe between threads
 
 
-def chain_rule(root: Node, seed: Any) -> Generator[Contribution, None, None]:
+def chain_rule(root: Node, seed: Any, stop: Iterable[Node] = ()) -> Generator[Contribution, None, None]:
     """Yield every contribution of one backward pass; combine each into `parent.grad` before asking for the next.
 
     The first is the seed, (None, root, seed). The gradient of a node with parents lives for one pass and is
     cleared at its start; leaves accumulate over passes. By the time a node sends, all that use it have reported,
     so its gradient is complete: that is what the topological order is for.
 
+    The walk ends at nodes in `stop`: they receive, and what becomes of their gradients is the caller's concern.
+
     Raises RuntimeError when another pass over some of the same nodes is still open: two that interleave would
     clear and send each other's gradients.
     """
-    order = topological_order(root)
+    order = topological_order(root, stop)
     if _open_passes:
         _refuse_overlap(order)
     _open_passes[id(order)] = order
+    hooked = {}
     try:
         empty = root._zero
+        if _hooks:
+            hooked = _set_aside(order, empty)
         for node in order:
             if node._prev:
                 node.grad = empty
         yield None, root, seed
         for node in reversed(order):
+            if hooked and node in hooked:
+                _run_hooks(node, hooked)
             if node.grad is not empty:  # a node that nothing reached, below an operation without a rule, sends nothing
                 for parent, sent in node._contributions():
                     yield node, parent, sent
     finally:
         del _open_passes[id(order)]
+        for node, earlier in hooked.items():  # of a pass that was given up
+            if not node._prev:
+                node.grad = earlier
+
+
+def is_passing() -> bool:
+    """Whether a backward pass is open, in any thread."""
+    return bool(_open_passes)
 
 
 def _refuse_overlap(order: list[Node]) -> None:
@@ -96,6 +114,51 @@ def _refuse_overlap(order: list[Node]) -> None:
                 "a backward pass over some of these nodes is still open: run it to its end, or close() the "
                 "iterator of the half-finished one, before you start another"
             )
+
+
+# -- hooks: functions of a node's whole gradient in one pass -----------------------------------------------------------
+
+Hook = Callable[[Any], Any]
+
+_hooks: WeakKeyDictionary[Node, dict[int, Hook]] = WeakKeyDictionary()
+
+
+def add_hook(node: Node, hook: Hook) -> Callable[[], None]:
+    """Call `hook` with the gradient that a pass brings to `node`, when it is complete and before the node sends; what
+    it returns, unless None, takes the gradient's place. Returns a function that takes the hook away."""
+    hooks = _hooks.setdefault(node, {})
+    key = max(hooks, default=-1) + 1
+    hooks[key] = hook
+
+    def remove() -> None:
+        hooks.pop(key, None)
+        if not hooks and _hooks.get(node) is hooks:
+            del _hooks[node]
+
+    return remove
+
+
+def _set_aside(order: list[Node], empty: Any) -> dict[Node, Any]:
+    """The nodes with hooks, and the gradients that they hold from earlier passes: a hook is to see this pass alone."""
+    hooked = {node: node._held_grad for node in order if node in _hooks}
+    for node in hooked:
+        node.grad = empty
+    return hooked
+
+
+def _run_hooks(node: Node, hooked: dict[Node, Any]) -> None:
+    earlier = hooked.pop(node)
+    try:
+        if reached(node):
+            for hook in list(_hooks.get(node, {}).values()):
+                changed = hook(node.grad)
+                if changed is not None:
+                    node.grad = changed
+    except BaseException:
+        hooked[node] = earlier
+        raise
+    if not node._prev:
+        node.grad = add(earlier, node.grad) if reached(node) else earlier
 
 
 def deliver(contributions: Iterable[Contribution], combine: Callable[[Any, Any], Any] = add) -> None:
@@ -115,7 +178,8 @@ def deliver(contributions: Iterable[Contribution], combine: Callable[[Any, Any],
 
 def reached(node: Node) -> bool:
     """Whether any contribution has arrived in `node.grad` (which may well be zero) since it was last empty."""
-    return node.grad is not node._zero and node.grad is not None
+    grad = node._held_grad
+    return grad is not node._zero and grad is not None
 
 
 class Node:
@@ -138,6 +202,11 @@ class Node:
     grad: Any
     _prev: tuple[Node, ...]
     _op: str
+
+    @property
+    def _held_grad(self) -> Any:
+        """`grad`, read without a word: an engine may warn whoever reads a gradient that never came."""
+        return self.grad
 
     def _vjp(self) -> Sequence[tuple[Node, Any]]:
         """[(parent, contribution)] by the engine's own rule, in the order of `_prev`; constants may be left out."""
@@ -190,7 +259,7 @@ class Node:
 def _measure(node: Node) -> list[tuple[Node, Any]]:
     """The contributions of a user's closure: run it on emptied parents, read what it added, put all back."""
     parents = list(dict.fromkeys(node._prev))
-    kept = [parent.grad for parent in parents]
+    kept = [parent._held_grad for parent in parents]
     try:
         for parent in parents:
             parent.grad = parent._zeros()

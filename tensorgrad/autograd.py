@@ -83,14 +83,14 @@ def input_gradients(func: Callable[..., Tensor], inputs: Sequence[Any]) -> list[
     """
     with enable_grad():
         out = _checked_result(func(*inputs))
-    tensors = {node: node.grad for node in (*topological_order(out), *inputs) if isinstance(node, Tensor)}
+    tensors = {node: node._grad for node in (*topological_order(out), *inputs) if isinstance(node, Tensor)}
     try:
         for node in tensors:
             node.grad = None
         if out.requires_grad:
             out.backward(_weights(out.shape))
         return [
-            None if not isinstance(x, Tensor) or not x.requires_grad else x._zeros() if x.grad is None else x.grad
+            None if not isinstance(x, Tensor) or not x.requires_grad else x._zeros() if x._grad is None else x._grad
             for x in inputs
         ]
     finally:

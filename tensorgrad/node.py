@@ -7,13 +7,14 @@ broadcasting is undone (`unbroadcast`).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from micrograd.backprop import Node
+from micrograd.backprop import Node, is_passing
 from tensorgrad import checks, cuts, lift, selection, versions
 from tensorgrad.dtypes import default_dtype, is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import DtypeError, ShapeError
@@ -51,8 +52,16 @@ class ArrayNode(Node):
     # -- fields ----------------------------------------------------------------------------------------------------
 
     data = property(attrgetter("_data"))
-    grad = property(attrgetter("_grad"))
     requires_grad = property(attrgetter("_requires_grad"))
+    _held_grad = property(attrgetter("_grad"))
+
+    @property
+    def grad(self) -> np.ndarray | None:
+        """The gradient. Warns where it is None although a backward pass has been run: that pass did not come here."""
+        grad = self._grad
+        if grad is None and self._requires_grad and self._time < clock.last_pass and not is_passing():
+            warnings.warn(_no_gradient(self), UserWarning, stacklevel=2)
+        return grad
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -82,6 +91,8 @@ class ArrayNode(Node):
             self._grad = None
             if self._live is not None:
                 self._live = None
+            if not self._prev:
+                self._time = clock.now  # from here on its absence is no news until the next pass
             return
         data = self._data
         if type(value) is not np.ndarray:
@@ -318,6 +329,13 @@ def _from_objects(x: Any) -> np.ndarray:
 
 def _kind(x: Any) -> str:
     return "None" if x is None else f"a {type(x).__name__}"
+
+
+def _no_gradient(x: ArrayNode) -> str:
+    return (
+        f"{describe(x)} has no gradient: the last backward pass did not reach it; tensorgrad.explain(tensor) says "
+        "where the graph was cut"
+    )
 
 
 def describe(x: ArrayNode) -> str:

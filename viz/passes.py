@@ -16,7 +16,7 @@ from viz.graph import keep
 @contextmanager
 def empty_gradients(order: Sequence[Node]) -> Iterator[None]:
     """No gradients on these nodes inside the `with`; afterwards those that they had. Infinities may meet silently."""
-    kept = [node.grad for node in order]
+    kept = [node._held_grad for node in order]
     try:
         for node in order:
             node.grad = node._zero
