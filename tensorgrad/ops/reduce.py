@@ -1,130 +1,154 @@
-"""Operations that take several elements to one: sum, mean, max."""
+"""Sums, means, products, and questions to all elements."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.dtypes import is_differentiable, sum_dtype
-from tensorgrad.errors import DtypeError
-from tensorgrad.node import ArrayNode, new, operand, quiet, record
+from tensorgrad.dtypes import sum_dtype
+from tensorgrad.node import new, operand, quiet, record
 from tensorgrad.ops.axes import Dims, either, normalize, normalize_one
+from tensorgrad.ops.reducing import cast, check_float, count, kept, reduction, spread, total
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
 
 
-class ValuesAndIndices(NamedTuple):
-    """What `max` along one axis gives: the values, and where they stood."""
-
-    values: Tensor
-    indices: Tensor
-
-
 @quiet
 def sum(
-    x: Any, dim: Dims = None, keepdim: bool | None = None, *, axis: Dims = None, keepdims: bool | None = None
+    x: Any,
+    dim: Dims = None,
+    keepdim: bool | None = None,
+    *,
+    dtype: Any = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
-    """The sum over all axes, or over those in `dim`; with `keepdim` these stay, with length 1."""
-    x, axes, keep = _arguments("sum", x, dim, keepdim, axis, keepdims)
-    a = x._data
-    out = _total(a, axes, keep)
+    """The sum over all axes, or over those in `dim`; with `keepdim` these stay, with length 1.
+
+    Of integers and booleans an int64. `dtype` is what the elements are converted to first.
+    """
+    x, axes, keep = reduction("sum", x, dim, keepdim, axis, keepdims)
+    a = cast("sum", x._data, dtype)
+    out = total(a, axes, keep)
     if a.dtype == np.float16:
         out = out.astype(a.dtype)
-    return record("sum", out, (x, _spread(a.shape, axes)))
+    return record("sum", out, (x, spread(a.shape, axes)))
 
 
 @quiet
 def mean(
-    x: Any, dim: Dims = None, keepdim: bool | None = None, *, axis: Dims = None, keepdims: bool | None = None
+    x: Any,
+    dim: Dims = None,
+    keepdim: bool | None = None,
+    *,
+    dtype: Any = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
-    """The mean over all axes, or over those in `dim`; of no elements, nan. Raises DtypeError for integers."""
-    x, axes, keep = _arguments("mean", x, dim, keepdim, axis, keepdims)
-    a = x._data
-    if not is_differentiable(a.dtype):
-        raise DtypeError(f"mean: of floats only, this tensor is {a.dtype}: convert it first, or use sum")
-    n = _count(a.shape, axes)
-    spread = _spread(a.shape, axes)
-    out = np.asarray(_total(a, axes, keep) / n, dtype=a.dtype)
-    return record("mean", out, (x, lambda g: spread(g / n)))
+    """The mean over all axes, or over those in `dim`; of no elements, nan.
+
+    Raises DtypeError for integers, unless `dtype` says which floats they are to become.
+    """
+    x, axes, keep = reduction("mean", x, dim, keepdim, axis, keepdims)
+    a = cast("mean", x._data, dtype)
+    check_float("mean", a, "convert it first, give dtype=, or use sum")
+    n = count(a.shape, axes)
+    back = spread(a.shape, axes)
+    out = np.asarray(total(a, axes, keep) / n, dtype=a.dtype)
+    return record("mean", out, (x, lambda g: back(g / n)))
 
 
-def max(
+@quiet
+def prod(
     x: Any,
     dim: int | None = None,
     keepdim: bool | None = None,
     *,
+    dtype: Any = None,
     axis: int | None = None,
     keepdims: bool | None = None,
-) -> Tensor | ValuesAndIndices:
-    """The largest element of all, a tensor; or along `dim`, a named tuple (values, indices).
+) -> Tensor:
+    """The product of all elements, or of those along the one axis `dim`; of none, 1. Of integers an int64.
 
-    Of all: tied elements share the gradient evenly. Along `dim`: the first of them takes it whole.
-    Raises ValueError where there is no element to choose.
+    Nothing is divided, so the gradient is right with zeros: each element receives the product of the others.
     """
-    x = operand(x, "max")
-    dim = either("max", "dim", dim, "axis", axis, None)
-    keep = bool(either("max", "keepdim", keepdim, "keepdims", keepdims, False))
-    return _max_of_all(x) if dim is None else _max_along(x, normalize_one("max", dim, x._data.shape), keep)
-
-
-def _max_of_all(x: ArrayNode) -> Tensor:
-    a = x._data
-    if a.size == 0:
-        raise ValueError(f"max: a tensor of shape {a.shape} has no largest element")
-    plain = lift.numbers(a)
-    largest = plain.max()
-    tied = plain == largest if largest == largest else np.isnan(plain)
-    n = np.count_nonzero(tied)
-    out = largest if a.dtype != object else a[tied].sum() / n
-    return record("max", out, (x, lambda g: np.where(tied, g / n, 0)))
-
-
-def _max_along(x: ArrayNode, axis: int, keep: bool) -> ValuesAndIndices:
-    a = x._data
-    if a.ndim == 0:
-        return ValuesAndIndices(record("max", a.copy(), (x, lambda g: g)), new(np.zeros((), dtype=np.int64)))
-    if a.shape[axis] == 0:
-        raise ValueError(f"max: dim {axis} of shape {a.shape} has no largest element")
-    where = np.argmax(lift.numbers(a), axis=axis, keepdims=True)
-    out = np.take_along_axis(a, where, axis)
+    x = operand(x, "prod")
+    dim = either("prod", "dim", dim, "axis", axis, None)
+    keep = bool(either("prod", "keepdim", keepdim, "keepdims", keepdims, False))
+    a = cast("prod", x._data, dtype)
+    shape = a.shape
+    if dim is None:
+        line, where = a.reshape(-1), 0
+        after = kept(shape, tuple(range(a.ndim))) if keep else ()
+    else:
+        where = normalize_one("prod", dim, shape)
+        line = a if a.ndim else a.reshape(1)
+        after = kept(shape, (where,)) if keep else shape[:where] + shape[where + 1 :]
+    run = sum_dtype(a.dtype)
+    out = np.asarray(np.multiply.reduce(line, axis=where, dtype=run))
+    out = lift.nodes(out) if a.dtype == object else out
+    if a.dtype == np.float16:
+        out = out.astype(a.dtype)
 
     def rule(g: np.ndarray) -> np.ndarray:
-        sent = np.zeros(a.shape, dtype=g.dtype)
-        np.put_along_axis(sent, where, g if keep else np.expand_dims(g, axis), axis)
-        return sent
+        others = _products_of_others(line.astype(run, copy=False), where)
+        others *= np.expand_dims(g.reshape(line.shape[:where] + line.shape[where + 1 :]), where)
+        return others.reshape(shape)
 
-    if not keep:
-        out = out.squeeze(axis)
-    return ValuesAndIndices(record("max", out, (x, rule)), new(where if keep else where.squeeze(axis)))
+    return record("prod", out.reshape(after), (x, rule))
 
 
-def _arguments(
-    op: str, x: Any, dim: Dims, keepdim: bool | None, axis: Dims, keepdims: bool | None
-) -> tuple[ArrayNode, tuple[int, ...], bool]:
-    x = operand(x, op)
+def _products_of_others(a: np.ndarray, axis: int) -> np.ndarray:
+    """For each element the product of all others along `axis`: of those before it, times that of those after it."""
+    a = np.moveaxis(a, axis, 0)
+    before, after = np.ones(a.shape, a.dtype), np.ones(a.shape, a.dtype)
+    np.cumprod(a[:-1], axis=0, out=before[1:])
+    np.cumprod(a[:0:-1], axis=0, out=after[-2::-1])
+    before *= after
+    return np.moveaxis(before, 0, axis)
+
+
+def all(
+    x: Any,
+    dim: Dims = None,
+    keepdim: bool | None = None,
+    *,
+    axis: Dims = None,
+    keepdims: bool | None = None,
+) -> Tensor:
+    """Whether all elements, or all along `dim`, are true, that is, not 0; of none, true. A constant, boolean (uint8
+    stays uint8, as in torch)."""
+    return _question("all", np.all, x, dim, keepdim, axis, keepdims)
+
+
+def any(
+    x: Any,
+    dim: Dims = None,
+    keepdim: bool | None = None,
+    *,
+    axis: Dims = None,
+    keepdims: bool | None = None,
+) -> Tensor:
+    """Whether any element, or any along `dim`, is true, that is, not 0; of none, false. A constant, boolean (uint8
+    stays uint8, as in torch)."""
+    return _question("any", np.any, x, dim, keepdim, axis, keepdims)
+
+
+def _question(op: str, ask: Any, x: Any, dim: Dims, keepdim: bool | None, axis: Dims, keepdims: bool | None) -> Tensor:
     dims = either(op, "dim", dim, "axis", axis, None)
-    keep = bool(either(op, "keepdim", keepdim, "keepdims", keepdims, False))
-    axes = normalize(op, dims, x._data.shape)
-    return x, axes if x._data.ndim else (), keep
+    x, axes, keep = reduction(op, x, dims, keepdim, None, keepdims)
+    if isinstance(dims, (tuple, list)) and not dims:
+        axes = ()  # here, and nowhere else in torch, no axes are no axes
+    a = lift.numbers(x._data)
+    return new(np.asarray(ask(a, axis=axes, keepdims=keep), dtype=np.uint8 if a.dtype == np.uint8 else bool))
 
 
-def _total(a: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
-    """The sum, in the dtype in which it runs."""
-    out = a.sum(axis=axes, keepdims=keep, dtype=sum_dtype(a.dtype))
-    return lift.nodes(out) if a.dtype == object else out
-
-
-def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
-    n = 1
-    for axis in axes:
-        n *= shape[axis]
-    return n
-
-
-def _spread(shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-    """The rule of a sum over `axes`: each element receives the gradient of the sum that it went into."""
-    kept = tuple(1 if i in axes else n for i, n in enumerate(shape))
-    return lambda g: np.broadcast_to(g.reshape(kept), shape)
+def count_nonzero(x: Any, dim: Dims = None, *, axis: Dims = None) -> Tensor:
+    """How many elements, of all or along `dim`, are not 0: a constant, int64."""
+    x = operand(x, "count_nonzero")
+    axes = normalize("count_nonzero", either("count_nonzero", "dim", dim, "axis", axis, None), x._data.shape)
+    a = lift.numbers(x._data)
+    return new(np.asarray(np.count_nonzero(a, axis=axes if a.ndim else None), dtype=np.int64))

@@ -1,0 +1,213 @@
+"""The largest and the smallest element, and where it stands. A nan counts as larger, and as smaller, than all else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tensorgrad import lift
+from tensorgrad.errors import ShapeError
+from tensorgrad.node import ArrayNode, new, operand, quiet, record
+from tensorgrad.ops import elementwise
+from tensorgrad.ops.axes import Dims, either, normalize_one
+from tensorgrad.ops.reducing import kept, reduction, total, without
+
+if TYPE_CHECKING:
+    from tensorgrad.tensor import Tensor
+
+
+class ValuesAndIndices(NamedTuple):
+    """What `max` along one axis gives: the values, and where they stood."""
+
+    values: Tensor
+    indices: Tensor
+
+
+# -- max and min: torch's three forms ----------------------------------------------------------------------------------
+
+
+def max(
+    x: Any,
+    dim: Any = None,
+    keepdim: bool | None = None,
+    *,
+    other: Any = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> Tensor | ValuesAndIndices:
+    """The largest element of all, a tensor; or along `dim`, a named tuple (values, indices); or with a second tensor
+    in the place of `dim`, the larger of the two in each place (`maximum`).
+
+    Of all: tied elements share the gradient evenly. Along `dim`: the first of them takes it whole.
+    Raises ShapeError where there is no element to choose.
+    """
+    return _extreme("max", np.max, np.argmax, "maximum", x, dim, keepdim, other, axis, keepdims)
+
+
+def min(
+    x: Any,
+    dim: Any = None,
+    keepdim: bool | None = None,
+    *,
+    other: Any = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> Tensor | ValuesAndIndices:
+    """The smallest element of all, a tensor; or along `dim`, a named tuple (values, indices); or with a second tensor
+    in the place of `dim`, the smaller of the two in each place (`minimum`). Ties and errors as in `max`."""
+    return _extreme("min", np.min, np.argmin, "minimum", x, dim, keepdim, other, axis, keepdims)
+
+
+def _extreme(
+    op: str,
+    choose: Callable[..., Any],
+    find: Callable[..., Any],
+    of_two: str,
+    x: Any,
+    dim: Any,
+    keepdim: bool | None,
+    other: Any,
+    axis: int | None,
+    keepdims: bool | None,
+) -> Tensor | ValuesAndIndices:
+    if isinstance(dim, (ArrayNode, np.ndarray)):
+        dim, other = None, dim
+    if other is not None:
+        if dim is not None or axis is not None or keepdim is not None or keepdims is not None:
+            raise TypeError(f"{op}: of two tensors, place by place, there is no dim and no keepdim")
+        return getattr(elementwise, of_two)(x, other)
+    x = operand(x, op)
+    dim = either(op, "dim", dim, "axis", axis, None)
+    keep = bool(either(op, "keepdim", keepdim, "keepdims", keepdims, False))
+    if dim is None:
+        return _shared(op, choose, x, tuple(range(x._data.ndim)), keep)
+    return _first(op, find, x, normalize_one(op, dim, x._data.shape), keep)
+
+
+# -- amax and amin: over several axes ----------------------------------------------------------------------------------
+
+
+def amax(
+    x: Any, dim: Dims = None, keepdim: bool | None = None, *, axis: Dims = None, keepdims: bool | None = None
+) -> Tensor:
+    """The largest element of all, or over the axes in `dim`. Tied elements share the gradient evenly.
+
+    Raises ShapeError where there is no element to choose.
+    """
+    x, axes, keep = reduction("amax", x, dim, keepdim, axis, keepdims)
+    return _shared("amax", np.max, x, axes, keep)
+
+
+def amin(
+    x: Any, dim: Dims = None, keepdim: bool | None = None, *, axis: Dims = None, keepdims: bool | None = None
+) -> Tensor:
+    """The smallest element of all, or over the axes in `dim`. Tied elements share the gradient evenly.
+
+    Raises ShapeError where there is no element to choose.
+    """
+    x, axes, keep = reduction("amin", x, dim, keepdim, axis, keepdims)
+    return _shared("amin", np.min, x, axes, keep)
+
+
+# -- where they stand --------------------------------------------------------------------------------------------------
+
+
+def argmax(
+    x: Any,
+    dim: int | None = None,
+    keepdim: bool | None = None,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> Tensor:
+    """Where the largest element stands, among all in row-major order or along `dim`; of equal ones, the first. A
+    constant, int64. Raises ShapeError where there is none."""
+    return _place("argmax", np.argmax, x, dim, keepdim, axis, keepdims)
+
+
+def argmin(
+    x: Any,
+    dim: int | None = None,
+    keepdim: bool | None = None,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> Tensor:
+    """Where the smallest element stands, among all in row-major order or along `dim`; of equal ones, the first. A
+    constant, int64. Raises ShapeError where there is none."""
+    return _place("argmin", np.argmin, x, dim, keepdim, axis, keepdims)
+
+
+def _place(
+    op: str,
+    find: Callable[..., Any],
+    x: Any,
+    dim: int | None,
+    keepdim: bool | None,
+    axis: int | None,
+    keepdims: bool | None,
+) -> Tensor:
+    x = operand(x, op)
+    dim = either(op, "dim", dim, "axis", axis, None)
+    keep = bool(either(op, "keepdim", keepdim, "keepdims", keepdims, False))
+    a = lift.numbers(x._data)
+    where = None if dim is None else normalize_one(op, dim, a.shape)
+    _check_some(op, a.shape, tuple(range(a.ndim)) if where is None else (where,) if a.ndim else ())
+    out = find(a, axis=where if a.ndim else None, keepdims=keep)
+    return new(np.asarray(out, dtype=np.int64))
+
+
+# -- the two ways in which the gradient goes back ----------------------------------------------------------------------
+
+
+@quiet
+def _shared(op: str, choose: Callable[..., Any], x: ArrayNode, axes: tuple[int, ...], keep: bool) -> Tensor:
+    """The extreme over `axes`; the elements that equal it share the gradient."""
+    a = x._data
+    _check_some(op, a.shape, axes)
+    plain = lift.numbers(a)
+    out = np.asarray(choose(plain, axis=axes, keepdims=True))
+    wide, after = out.shape, out.shape if keep else without(a.shape, axes)
+    tied = plain == out
+    if out.dtype.kind == "f" and np.isnan(out).any():
+        tied |= np.isnan(plain) & np.isnan(out)
+    n = np.count_nonzero(tied, axis=axes, keepdims=True) if a.ndim else 1
+    if a.dtype == object:
+        out = total(np.where(tied, a, 0), axes, True) / n
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        return np.where(tied, (g.reshape(wide) / n).astype(g.dtype), 0)
+
+    return record(op, out.reshape(after), (x, rule))
+
+
+def _first(op: str, find: Callable[..., Any], x: ArrayNode, axis: int, keep: bool) -> ValuesAndIndices:
+    """The extreme along one axis, and its place; the first of the elements that equal it takes the gradient."""
+    a = x._data
+    if a.ndim == 0:
+        return ValuesAndIndices(record(op, a.copy(), (x, lambda g: g)), new(np.zeros((), dtype=np.int64)))
+    shape = a.shape
+    _check_some(op, shape, (axis,))
+    where = find(lift.numbers(a), axis=axis, keepdims=True)
+    out = np.take_along_axis(a, where, axis)
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        sent = np.zeros(shape, dtype=g.dtype)
+        np.put_along_axis(sent, where, g.reshape(where.shape), axis)
+        return sent
+
+    after = kept(shape, (axis,)) if keep else without(shape, (axis,))
+    # the indices are the caller's to change: a copy, so that the gradient still goes where it should
+    return ValuesAndIndices(record(op, out.reshape(after), (x, rule)), new(where.reshape(after).copy()))
+
+
+def _check_some(op: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    """Raise ShapeError where an extreme of nothing is asked for."""
+    if 0 in (shape[axis] for axis in axes):
+        # an axis of length 0 elsewhere only makes the result empty
+        raise ShapeError(
+            f"{op}: over {f'dim {axes}' if len(axes) < len(shape) else 'all'} of shape {shape} there is no element to "
+            "choose; look where the tensor became empty"
+        )

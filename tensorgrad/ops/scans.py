@@ -1,0 +1,57 @@
+"""Running sums and products along one axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorgrad.dtypes import sum_dtype
+from tensorgrad.node import quiet, record
+from tensorgrad.ops.reducing import along, cast, one_axis_at_least
+
+if TYPE_CHECKING:
+    from tensorgrad.tensor import Tensor
+
+
+@quiet
+def cumsum(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | None = None) -> Tensor:
+    """The sums of the elements up to each one, along `dim`; the shape stays. Of integers and booleans int64."""
+    x, where = along("cumsum", x, dim, axis)
+    a = cast("cumsum", x._data, dtype)
+    shape, run = a.shape, sum_dtype(a.dtype)
+    out = np.add.accumulate(one_axis_at_least(a), axis=where, dtype=run)
+    if a.dtype == np.float16:
+        out = out.astype(a.dtype)
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        backwards = np.flip(one_axis_at_least(g), where)
+        return np.flip(np.add.accumulate(backwards, axis=where, dtype=run), where).reshape(shape)
+
+    return record("cumsum", out.reshape(shape), (x, rule))
+
+
+@quiet
+def cumprod(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | None = None) -> Tensor:
+    """The products of the elements up to each one, along `dim`; the shape stays. Of integers and booleans int64.
+
+    Nothing is divided, so the gradient is right with zeros. It takes one step for each element along `dim`.
+    """
+    x, where = along("cumprod", x, dim, axis)
+    a = cast("cumprod", x._data, dtype)
+    shape, run = a.shape, sum_dtype(a.dtype)
+    line = one_axis_at_least(a)
+    out = np.multiply.accumulate(line, axis=where, dtype=run)
+    result = out.astype(a.dtype) if a.dtype == np.float16 else out
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        factors = np.moveaxis(line, where, 0)
+        sent = np.moveaxis(one_axis_at_least(g), where, 0).astype(run)
+        # x[j] is in out[j], out[j + 1], ...: what comes back, without the factors up to x[j], is
+        # s[j] = g[j] + x[j + 1] * s[j + 1]; the factors before x[j] are out[j - 1]
+        for j in range(len(sent) - 2, -1, -1):
+            sent[j] += factors[j + 1] * sent[j + 1]
+        sent[1:] *= np.moveaxis(out, where, 0)[:-1]
+        return np.moveaxis(sent, 0, where).reshape(shape)
+
+    return record("cumprod", result.reshape(shape), (x, rule))
