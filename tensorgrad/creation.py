@@ -1,57 +1,326 @@
-"""Making tensors."""
+"""Making tensors from numbers, from arrays, and by rule. (What is drawn at random is in `sampling`.)
+
+`dtype`, `device` and `requires_grad` mean the same everywhere and are read in `made`: a dtype under torch's, NumPy's
+or Python's name, None for the default; the one device there is; and whether gradients are to flow to the new leaf,
+which must then hold floats (DtypeError).
+"""
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
+from math import ceil, isfinite
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorgrad.dtypes import as_dtype, default_dtype
+from tensorgrad.devices import check_device
+from tensorgrad.dtypes import as_dtype, default_float
+from tensorgrad.errors import DtypeError
+from tensorgrad.lift import numbers, plain_list
+from tensorgrad.node import ArrayNode, as_array, new, quiet
 from tensorgrad.ops.axes import integers
-from tensorgrad.tensor import Tensor
+from tensorgrad.ops.casting import to
+
+if TYPE_CHECKING:
+    from tensorgrad.tensor import Tensor
+
+# -- from data ---------------------------------------------------------------------------------------------------------
 
 
-def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor with a copy of `data`, its dtype inferred: floats give float32, integers int64, booleans bool."""
-    if dtype is None and not isinstance(data, (np.ndarray, np.generic, Tensor)):
-        dtype = _inferred(data)
-    return Tensor(data, requires_grad=requires_grad, dtype=dtype)
+def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A leaf with a copy of `data`, its dtype inferred: Python's floats give float32, integers int64, booleans bool;
+    arrays, tensors and NumPy's numbers keep theirs.
+
+    Raises TypeError for what is no number, ValueError for ragged lists.
+    """
+    return made("tensor", _read(data, dtype), dtype, device, requires_grad)
 
 
-def zeros(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros; takes zeros(2, 3) and zeros((2, 3))."""
-    return _filled("zeros", 0, shape, dtype, requires_grad)
+@quiet
+def _read(data: Any, dtype: Any) -> np.ndarray:
+    dtype = _inferred(data) if dtype is None else as_dtype(dtype)
+    if dtype is not None and dtype.kind == "O":
+        dtype = None
+    return as_array(data, dtype, copy=True)
 
 
-def ones(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones; takes ones(2, 3) and ones((2, 3))."""
-    return _filled("ones", 1, shape, dtype, requires_grad)
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, copied only where it must be: a tensor of the right dtype is returned itself, and with
+    another one its cast, which is part of the graph; an array of the right dtype shares its memory."""
+    if isinstance(data, ArrayNode):
+        return to(data, dtype=dtype, device=device)
+    if isinstance(data, np.ndarray) and data.dtype.kind != "O":
+        return made("as_tensor", as_array(data, None if dtype is None else as_dtype(dtype)), None, device, False)
+    return made("as_tensor", _read(data, dtype), dtype, device, False)
 
 
-def arange(start: float, end: float | None = None, step: float = 1, *, dtype: Any = None) -> Tensor:
-    """start, start + step, ... below end; arange(n) counts from 0. Of integers int64, else float32."""
-    start, end = (0, start) if end is None else (start, end)
-    if dtype is None:
-        dtype = np.int64 if all(isinstance(x, (int, np.integer)) for x in (start, end, step)) else default_dtype
-    if not all(isinstance(x, Real) for x in (start, end, step)):
-        raise TypeError(f"arange: takes numbers, got {start!r}, {end!r}, {step!r}")
-    if step == 0:
-        raise ValueError("arange: the step is 0")
-    return Tensor(np.arange(start, end, step), dtype=dtype)
+asarray = as_tensor
 
 
-def _filled(op: str, number: int, shape: tuple[Any, ...], dtype: Any, requires_grad: bool) -> Tensor:
-    lengths = integers(op, shape)
-    if any(n < 0 for n in lengths):
-        raise ValueError(f"{op}: the shape {lengths} has a negative length")
-    return Tensor(np.full(lengths, number, dtype=as_dtype(dtype or default_dtype)), requires_grad=requires_grad)
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A constant that shares the memory of `array`: a change to one is a change to the other."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"from_numpy: takes a NumPy array, got a {type(array).__name__}; tensor() reads lists")
+    return new(as_array(array))
 
 
 def _inferred(data: Any) -> np.dtype | None:
-    """int64 for integers, bool for booleans, None (the default) for floats and for what is no list of numbers."""
-    try:
-        kind = np.asarray(data).dtype.kind
-    except ValueError:  # ragged: Tensor says so
+    """The dtype for `data` where none is given; None for what keeps its own and for what is no list of numbers."""
+    if isinstance(data, (np.ndarray, np.generic, ArrayNode)):
         return None
-    return {"b": np.dtype(bool), "i": np.dtype(np.int64), "u": np.dtype(np.int64)}.get(kind)
+    try:
+        found = np.asarray(plain_list(data)).dtype
+    except (ValueError, RecursionError):  # ragged, or endless: as_array says so
+        return None
+    if found.kind == "f":
+        kinds = _own_dtypes(data)
+        return np.result_type(default_float(), *kinds) if _has_plain(data) or not kinds else np.result_type(*kinds)
+    if found == np.uint64 and not _own_dtypes(data):
+        raise OverflowError("tensor: a whole number in the data does not fit into int64")
+    return found if found.kind in "biu" else None
+
+
+def _own_dtypes(data: Any) -> set[np.dtype]:
+    """The dtypes of the arrays, tensors and NumPy numbers in nested lists."""
+    if isinstance(data, (list, tuple)):
+        return {dtype for element in data for dtype in _own_dtypes(element)}
+    return {data.dtype} if isinstance(data, (np.ndarray, np.generic, ArrayNode)) else set()
+
+
+def _has_plain(data: Any) -> bool:
+    """Whether nested lists hold a Python float."""
+    if isinstance(data, (list, tuple)):
+        return any(_has_plain(element) for element in data)
+    return type(data) is float
+
+
+# -- filled ------------------------------------------------------------------------------------------------------------
+
+
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:
+    """Zeros; takes zeros(2, 3), zeros((2, 3)) and zeros(size=(2, 3))."""
+    return _filled("zeros", lengths("zeros", size, named), 0, dtype or default_float(), device, requires_grad)
+
+
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:
+    """Ones; takes ones(2, 3), ones((2, 3)) and ones(size=(2, 3))."""
+    return _filled("ones", lengths("ones", size, named), 1, dtype or default_float(), device, requires_grad)
+
+
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:
+    """A tensor to be written to: its elements are whatever the memory holds."""
+    array = np.empty(lengths("empty", size, named), as_dtype(dtype or default_float()))
+    return made("empty", array, None, device, requires_grad)
+
+
+def full(size: Any, fill_value: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`fill_value` in every place; its dtype is inferred as by `tensor`."""
+    return _filled("full", lengths("full", (size,)), fill_value, dtype, device, requires_grad)
+
+
+def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros in the shape and, unless another is given, the dtype of `input`."""
+    x, dtype = like("zeros_like", input, dtype)
+    return _filled("zeros_like", x.shape, 0, dtype, device, requires_grad)
+
+
+def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones in the shape and, unless another is given, the dtype of `input`."""
+    x, dtype = like("ones_like", input, dtype)
+    return _filled("ones_like", x.shape, 1, dtype, device, requires_grad)
+
+
+def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor to be written to, of the shape and dtype of `input`."""
+    x, dtype = like("empty_like", input, dtype)
+    return made("empty_like", np.empty(x.shape, dtype), None, device, requires_grad)
+
+
+def full_like(
+    input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`fill_value` in the shape and, unless another is given, the dtype of `input`."""
+    x, dtype = like("full_like", input, dtype)
+    return _filled("full_like", x.shape, fill_value, dtype, device, requires_grad)
+
+
+def new_tensor(x: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A leaf with a copy of `data`, of the dtype of `x` unless another is given."""
+    return tensor(data, like("new_tensor", x, dtype)[1], device, requires_grad)
+
+
+def new_zeros(
+    x: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any
+) -> Tensor:
+    """Zeros of the dtype of `x` unless another is given."""
+    dtype = like("new_zeros", x, dtype)[1]
+    return _filled("new_zeros", lengths("new_zeros", size, named), 0, dtype, device, requires_grad)
+
+
+def new_ones(
+    x: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any
+) -> Tensor:
+    """Ones of the dtype of `x` unless another is given."""
+    dtype = like("new_ones", x, dtype)[1]
+    return _filled("new_ones", lengths("new_ones", size, named), 1, dtype, device, requires_grad)
+
+
+def new_empty(
+    x: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any
+) -> Tensor:
+    """A tensor to be written to, of the dtype of `x` unless another is given."""
+    array = np.empty(lengths("new_empty", size, named), like("new_empty", x, dtype)[1])
+    return made("new_empty", array, None, device, requires_grad)
+
+
+def new_full(
+    x: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`fill_value` in every place, of the dtype of `x` unless another is given."""
+    dtype = like("new_full", x, dtype)[1]
+    return _filled("new_full", lengths("new_full", (size,)), fill_value, dtype, device, requires_grad)
+
+
+@quiet
+def _filled(op: str, shape: tuple[int, ...], number: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    value = tensor(number, dtype)._data
+    if value.size != 1:
+        raise ValueError(f"{op}: fills with one number, got {value.size} of them")
+    return made(op, np.full(shape, numbers(value).item(), value.dtype), None, device, requires_grad)
+
+
+# -- by rule -----------------------------------------------------------------------------------------------------------
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """The n × m matrix (n × n without m) with ones on the diagonal and zeros elsewhere."""
+    rows, columns = lengths("eye", (n, n if m is None else m))
+    return made("eye", np.eye(rows, columns, dtype=as_dtype(dtype or default_float())), None, device, requires_grad)
+
+
+def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:
+    """start, start + step, ... before end: arange(end), arange(start, end), arange(start, end, step=1), also by name.
+
+    Of integers int64, else the default float dtype. Each element is start + i * step, so that errors do not add up.
+    Raises ValueError for a step of 0, and for one that leads away from the end.
+    """
+    start, end, step = _bounds(bounds, named)
+    if dtype is None:
+        whole = all(isinstance(x, Integral) for x in (start, end, step))
+        dtype = np.dtype(np.int64) if whole else default_float()
+    dtype = as_dtype(dtype)
+    if dtype.kind == "b":
+        raise DtypeError("arange: counts in numbers, not in booleans")
+    if not all(isfinite(x) for x in (start, end, step)):
+        raise ValueError(f"arange: from {start} to {end} by {step} does not end: all three must be finite")
+    if dtype.kind in "iu":
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise ValueError(f"arange: the step is 0{' as an integer' if dtype.kind in 'iu' else ''}")
+    if (end - start) * step < 0:
+        raise ValueError(f"arange: a step of {step} does not lead from {start} to {end}: give it the other sign")
+    n = -((start - end) // step) if dtype.kind in "iu" else ceil((end - start) / step)
+    return made("arange", start + np.arange(n) * step, dtype, device, requires_grad)
+
+
+def _bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
+    names = ("end",) if len(bounds) == 1 and "end" not in named else ("start", "end", "step")
+    given = dict(zip(names, bounds, strict=False))
+    if len(bounds) > 3 or given.keys() & named.keys() or named.keys() - {"start", "end", "step"}:
+        raise TypeError("arange: takes end, or start and end, or start, end and step, each once")
+    given |= named
+    if "end" not in given:
+        raise TypeError("arange: needs an end")
+    start, end, step = (number("arange", given.get(name, default)) for name, default in _BOUNDS.items())
+    return start, end, step
+
+
+_BOUNDS = {"start": 0, "end": None, "step": 1}
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`steps` numbers at equal distances, the first of them start, the last end."""
+    array = _spaced("linspace", start, end, steps)
+    return made("linspace", array, dtype or default_float(), device, requires_grad)
+
+
+@quiet
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """base**x for each x of linspace(start, end, steps)."""
+    array = np.power(float(number("logspace", base)), _spaced("logspace", start, end, steps))
+    return made("logspace", array, dtype or default_float(), device, requires_grad)
+
+
+def _spaced(op: str, start: Any, end: Any, steps: int) -> np.ndarray:
+    (n,) = lengths(op, (steps,))
+    return np.linspace(float(number(op, start)), float(number(op, end)), n)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Rows and columns, (2, N), of the lower triangle of a row × col matrix: where column - row <= offset."""
+    rows, columns = lengths("tril_indices", (row, col))
+    found = np.stack(np.tril_indices(rows, integers("tril_indices", (offset,))[0], columns))
+    return made("tril_indices", found, dtype or np.int64, device, False)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Rows and columns, (2, N), of the upper triangle of a row × col matrix: where column - row >= offset."""
+    rows, columns = lengths("triu_indices", (row, col))
+    found = np.stack(np.triu_indices(rows, integers("triu_indices", (offset,))[0], columns))
+    return made("triu_indices", found, dtype or np.int64, device, False)
+
+
+# -- reading arguments -------------------------------------------------------------------------------------------------
+
+
+@quiet
+def made(op: str, array: np.ndarray, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    """A leaf that holds `array`, in `dtype` unless that is None."""
+    check_device(op, device)
+    wanted = array.dtype if dtype is None else as_dtype(dtype)
+    out = new(numbers(array) if wanted.kind == "O" else array.astype(wanted, copy=False))
+    if requires_grad:
+        out.requires_grad = True
+    return out
+
+
+def lengths(op: str, size: tuple[Any, ...], named: dict[str, Any] | None = None) -> tuple[int, ...]:
+    """A shape given as separate numbers, as one sequence, or by the name `size`."""
+    if named:
+        if named.keys() != {"size"} or size:
+            raise TypeError(f"{op}: got an unexpected argument {next(iter(named))!r}; the shape is given once")
+        size = (named["size"],)
+    elif not size:
+        raise TypeError(f"{op}: needs a shape; () is that of a single number")
+    found = integers(op, size)
+    if any(n < 0 for n in found):
+        raise ValueError(f"{op}: the shape {found} has a negative length")
+    return found
+
+
+def like(op: str, x: Any, dtype: Any) -> tuple[ArrayNode, np.dtype]:
+    """`x`, which must be a tensor, and `dtype` or else that of x (of scalar nodes, float64)."""
+    if not isinstance(x, ArrayNode):
+        raise TypeError(f"{op}: takes a Tensor, got a {type(x).__name__}")
+    found = x._data.dtype if dtype is None else as_dtype(dtype)
+    return x, np.dtype(np.float64) if found.kind == "O" else found
+
+
+def number(op: str, x: Any) -> Any:
+    """A Python number, from one or from a tensor or an array of one element."""
+    if isinstance(x, (ArrayNode, np.ndarray, np.generic)) and x.size == 1:
+        x = x.item()
+    if not isinstance(x, Real):
+        raise TypeError(f"{op}: takes numbers, got {x!r}")
+    return x

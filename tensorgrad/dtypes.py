@@ -8,8 +8,27 @@ import numpy as np
 
 from tensorgrad import lift
 
-default_dtype = np.dtype(np.float32)
-"""What Python floats, and lists without a dtype of their own, become."""
+_default = np.dtype(np.float32)
+
+
+def default_float() -> np.dtype:
+    """What Python floats, lists, and integers given to functions of floats become."""
+    return _default
+
+
+def get_default_dtype() -> np.dtype:
+    """The dtype that floats have where none is given: float32, unless `set_default_dtype` has changed it."""
+    return _default
+
+
+def set_default_dtype(d: Any) -> None:
+    """Let floats have the dtype `d` where none is given, in the whole program. Raises TypeError unless d is a float."""
+    global _default
+    found = as_dtype(d)
+    if found.kind != "f":
+        raise TypeError(f"set_default_dtype: the default is of floating point, not {found}")
+    _default = found
+
 
 _CATEGORIES = "biufcO"  # NumPy's kinds in rising order; signed and unsigned integers count as one category
 _RANK = {kind: rank for rank, kind in enumerate(_CATEGORIES)} | {"u": _CATEGORIES.index("i")}
@@ -24,14 +43,14 @@ def result_dtype(a: np.ndarray, b: np.ndarray) -> np.dtype:
     if a.dtype == b.dtype:
         return a.dtype
     if (a.ndim == 0) == (b.ndim == 0):
-        return _promote(a.dtype, b.dtype)
+        return promote(a.dtype, b.dtype)
     outer, single = (b.dtype, a.dtype) if a.ndim == 0 else (a.dtype, b.dtype)
     if rank(single) <= rank(outer):
         return outer
     return _complex(outer) if single.kind == "c" and outer.kind == "f" else single
 
 
-def _promote(a: np.dtype, b: np.dtype) -> np.dtype:
+def promote(a: np.dtype, b: np.dtype) -> np.dtype:
     """NumPy's promotion, except that a float is not widened for the sake of an integer."""
     low, high = sorted((a, b), key=rank)
     return high if low.kind in "biu" and high.kind in "fc" else np.promote_types(a, b)
@@ -48,8 +67,8 @@ def scalar_dtype(x: bool | int | float | complex, partner: np.dtype) -> np.dtype
     if rank(kind) <= rank(partner):
         return partner
     if kind.kind == "c":
-        return _complex(partner if partner.kind == "f" else default_dtype)
-    return default_dtype if kind.kind == "f" else kind
+        return _complex(partner if partner.kind == "f" else _default)
+    return _default if kind.kind == "f" else kind
 
 
 def rank(dtype: np.dtype) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from compared import X, wrong
 
+import tensorgrad
 from tensorgrad import Tensor, no_grad
 from viz import compare
 from viz.errors import TooLargeError, UserError
@@ -92,6 +93,18 @@ def test_random_programs_run_the_same_each_time_and_once_for_the_generators() ->
     assert comparison.ok
     assert comparison.nodes[0].finite_difference == pytest.approx(comparison.nodes[0].tensor_grad)
     assert (np.random.rand(), random.random()) == after_one_run
+
+
+def test_a_program_that_draws_from_tensorgrads_generator_runs_the_same_each_time() -> None:
+    def noisy(x: Tensor) -> Tensor:
+        return (x * tensorgrad.rand(2, 2)).sum()
+
+    tensorgrad.manual_seed(3)
+    noisy(Tensor(X))
+    after_one_run = tensorgrad.rand(1).item()
+    tensorgrad.manual_seed(3)
+    assert compare(noisy, X).ok
+    assert tensorgrad.rand(1).item() == after_one_run
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

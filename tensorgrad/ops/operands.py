@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorgrad.dtypes import default_dtype, rank, result_dtype
+from tensorgrad.dtypes import default_float, rank, result_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
 
@@ -40,7 +40,7 @@ def float_operand(op: str, x: Operand) -> tuple[ArrayNode, np.ndarray]:
 
 def floats(a: np.ndarray) -> np.ndarray:
     """`a`, with integers and booleans as floats."""
-    return a.astype(default_dtype) if rank(a.dtype) < _FLOAT_RANK else a
+    return a.astype(default_float()) if rank(a.dtype) < _FLOAT_RANK else a
 
 
 @quiet
