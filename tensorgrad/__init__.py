@@ -3,9 +3,11 @@
 `import tensorgrad as torch` runs small torch programs; what differs is listed in tensorgrad/README.md.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from tensorgrad import autograd, nn, random
+from tensorgrad import autograd, backends, cuda, linalg, missing, nn, random
 from tensorgrad.checks import debug, set_debug
 from tensorgrad.creation import (
     arange,
@@ -31,38 +33,112 @@ from tensorgrad.devices import device
 from tensorgrad.dtypes import get_default_dtype, set_default_dtype
 from tensorgrad.grad_mode import enable_grad, is_grad_enabled, no_grad
 from tensorgrad.ops.casting import clone
+from tensorgrad.ops.einsum import einsum, inner, tensordot
 from tensorgrad.ops.elementwise import (
     abs,
+    absolute,
+    acos,
     add,
+    allclose,
+    asin,
+    atan,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    ceil,
+    clamp,
+    clip,
     cos,
+    cosh,
     div,
+    divide,
     eq,
     equal,
+    erf,
     exp,
+    exp2,
+    expm1,
+    floor,
+    floor_divide,
     ge,
+    greater,
+    greater_equal,
     gt,
+    isclose,
+    isfinite,
+    isinf,
+    isnan,
     le,
+    lerp,
+    less,
+    less_equal,
     log,
+    log1p,
+    log2,
+    log10,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
     lt,
+    masked_fill,
+    maximum,
+    minimum,
     mul,
+    multiply,
+    nan_to_num,
     ne,
     neg,
+    negative,
+    not_equal,
+    positive,
     pow,
+    reciprocal,
     relu,
+    remainder,
+    round,
+    rsqrt,
     sigmoid,
+    sign,
     sin,
+    sinh,
     sqrt,
+    square,
     sub,
+    subtract,
+    tan,
     tanh,
+    true_divide,
+    trunc,
+    where,
 )
 from tensorgrad.ops.extremes import amax, amin, argmax, argmin, max, min
-from tensorgrad.ops.linalg import matmul
+from tensorgrad.ops.flipping import flip, fliplr, flipud, roll
+from tensorgrad.ops.gathering import (
+    argwhere,
+    gather,
+    index_select,
+    masked_select,
+    narrow,
+    nonzero,
+    select,
+    take,
+    take_along_dim,
+)
+from tensorgrad.ops.joining import cat, chunk, concat, concatenate, dstack, hstack, split, stack, unbind, vstack
+from tensorgrad.ops.linalg import addmm, bmm, dot, matmul, mm, mv, outer, trace
 from tensorgrad.ops.norms import norm
 from tensorgrad.ops.reduce import all, any, count_nonzero, mean, prod, sum
+from tensorgrad.ops.repeating import broadcast_tensors, broadcast_to, meshgrid, repeat_interleave, tile
 from tensorgrad.ops.scans import cumprod, cumsum
-from tensorgrad.ops.shape import permute, reshape, transpose
+from tensorgrad.ops.scattering import index_add, scatter, scatter_add
+from tensorgrad.ops.shape import flatten, reshape, squeeze, unflatten, unsqueeze
 from tensorgrad.ops.softmax import log_softmax, logsumexp, softmax
+from tensorgrad.ops.sorting import argsort, sort, topk
 from tensorgrad.ops.statistics import std, std_mean, var, var_mean
+from tensorgrad.ops.transposing import moveaxis, movedim, permute, swapaxes, swapdims, t, transpose
+from tensorgrad.ops.triangles import diag, diagonal, tril, triu
 from tensorgrad.queries import (
     can_cast,
     finfo,
@@ -106,3 +182,6 @@ short, int, long = int16, int32, int64
 dtype = np.dtype
 Size = tuple
 inf, nan, pi, e, newaxis = np.inf, np.nan, np.pi, np.e, None
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+    __getattr__ = missing.names_of(__name__)

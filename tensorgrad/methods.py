@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from tensorgrad import creation, devices, queries, sampling
+from typing import TYPE_CHECKING, Any
+
+from tensorgrad import creation, devices, layout, missing, queries, sampling
 from tensorgrad.node import ArrayNode
-from tensorgrad.ops import casting, elementwise, extremes, norms, reduce, scans, statistics
+from tensorgrad.ops import (
+    casting,
+    einsum,
+    elementwise,
+    extremes,
+    flipping,
+    gathering,
+    joining,
+    linalg,
+    norms,
+    reduce,
+    repeating,
+    scans,
+    scattering,
+    sorting,
+    statistics,
+    transposing,
+    triangles,
+)
 from tensorgrad.ops import shape as shaping
 from tensorgrad.ops import softmax as softmaxes
 
@@ -16,17 +36,68 @@ class Methods(ArrayNode):
 
     # -- elementwise -----------------------------------------------------------------------------------------------
 
+    absolute = elementwise.absolute
+    negative = elementwise.negative
+    subtract = elementwise.subtract
+    multiply = elementwise.multiply
+    divide = elementwise.divide
+    true_divide = elementwise.true_divide
+    square = elementwise.square
+    reciprocal = elementwise.reciprocal
+    lerp = elementwise.lerp
     exp = elementwise.exp
+    exp2 = elementwise.exp2
+    expm1 = elementwise.expm1
     log = elementwise.log
+    log2 = elementwise.log2
+    log10 = elementwise.log10
+    log1p = elementwise.log1p
     sqrt = elementwise.sqrt
+    rsqrt = elementwise.rsqrt
     sin = elementwise.sin
     cos = elementwise.cos
+    tan = elementwise.tan
+    asin = elementwise.asin
+    acos = elementwise.acos
+    atan = elementwise.atan
+    sinh = elementwise.sinh
+    cosh = elementwise.cosh
     tanh = elementwise.tanh
+    erf = elementwise.erf
     sigmoid = elementwise.sigmoid
     relu = elementwise.relu
+    floor = elementwise.floor
+    ceil = elementwise.ceil
+    trunc = elementwise.trunc
+    round = elementwise.round
+    sign = elementwise.sign
+    maximum = elementwise.maximum
+    minimum = elementwise.minimum
+    clamp = elementwise.clamp
+    clip = elementwise.clip
+    masked_fill = elementwise.masked_fill
+    nan_to_num = elementwise.nan_to_num
     eq = elementwise.eq
     ne = elementwise.ne
     equal = elementwise.equal
+    greater = elementwise.greater
+    greater_equal = elementwise.greater_equal
+    less = elementwise.less
+    less_equal = elementwise.less_equal
+    not_equal = elementwise.not_equal
+    isclose = elementwise.isclose
+    allclose = elementwise.allclose
+    isnan = elementwise.isnan
+    isinf = elementwise.isinf
+    isfinite = elementwise.isfinite
+    logical_and = elementwise.logical_and
+    logical_or = elementwise.logical_or
+    logical_xor = elementwise.logical_xor
+    logical_not = elementwise.logical_not
+
+    def where(self, condition: Any, other: Any) -> Tensor:
+        """This tensor where the booleans in `condition` hold, `other` elsewhere: see the function."""
+        return elementwise.where(condition, self, other)
 
     # -- reduce ----------------------------------------------------------------------------------------------------
 
@@ -54,13 +125,77 @@ class Methods(ArrayNode):
     # -- shape -----------------------------------------------------------------------------------------------------
 
     reshape = shaping.reshape
-    transpose = shaping.transpose
-    permute = shaping.permute
-    T = property(shaping.T)
+    view = shaping.view
+    view_as = shaping.view_as
+    reshape_as = shaping.reshape_as
+    flatten = shaping.flatten
+    unflatten = shaping.unflatten
+    squeeze = shaping.squeeze
+    unsqueeze = shaping.unsqueeze
+    contiguous = shaping.contiguous
+    transpose = transposing.transpose
+    swapaxes = transposing.swapaxes
+    swapdims = transposing.swapdims
+    permute = transposing.permute
+    movedim = transposing.movedim
+    moveaxis = transposing.moveaxis
+    t = transposing.t
+    T = property(transposing.T)
+    mT = property(transposing.mT)
+    H = property(transposing.H)
+    flip = flipping.flip
+    fliplr = flipping.fliplr
+    flipud = flipping.flipud
+    roll = flipping.roll
+    expand = repeating.expand
+    expand_as = repeating.expand_as
+    broadcast_to = repeating.broadcast_to
+    repeat = repeating.repeat
+    tile = repeating.tile
+    repeat_interleave = repeating.repeat_interleave
+    split = joining.split
+    chunk = joining.chunk
+    unbind = joining.unbind
+    tril = triangles.tril
+    triu = triangles.triu
+    diagonal = triangles.diagonal
+    diag = triangles.diag
+    size = layout.size
+    dim = layout.dim
+    ndimension = layout.dim
+    nelement = queries.numel
+    element_size = layout.element_size
+    stride = layout.stride
+    is_contiguous = layout.is_contiguous
 
     # -- index -----------------------------------------------------------------------------------------------------
 
+    gather = gathering.gather
+    take_along_dim = gathering.take_along_dim
+    take = gathering.take
+    index_select = gathering.index_select
+    masked_select = gathering.masked_select
+    nonzero = gathering.nonzero
+    argwhere = gathering.argwhere
+    select = gathering.select
+    narrow = gathering.narrow
+    scatter = scattering.scatter
+    scatter_add = scattering.scatter_add
+    index_add = scattering.index_add
+    sort = sorting.sort
+    argsort = sorting.argsort
+    topk = sorting.topk
+
     # -- linalg ----------------------------------------------------------------------------------------------------
+
+    mm = linalg.mm
+    bmm = linalg.bmm
+    mv = linalg.mv
+    dot = linalg.dot
+    outer = linalg.outer
+    inner = einsum.inner
+    addmm = linalg.addmm
+    trace = linalg.trace
 
     # -- types and copies ------------------------------------------------------------------------------------------
 
@@ -88,5 +223,7 @@ class Methods(ArrayNode):
     bernoulli = sampling.bernoulli
     multinomial = sampling.multinomial
     device = property(devices.of)
+    if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+        __getattr__ = missing.attribute
 
     # -- functional ------------------------------------------------------------------------------------------------

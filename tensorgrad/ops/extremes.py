@@ -10,8 +10,8 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, new, operand, quiet, record
-from tensorgrad.ops import elementwise
 from tensorgrad.ops.axes import Dims, either, normalize_one
+from tensorgrad.ops.choosing import maximum, minimum
 from tensorgrad.ops.reducing import kept, reduction, total, without
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def max(
     Of all: tied elements share the gradient evenly. Along `dim`: the first of them takes it whole.
     Raises ShapeError where there is no element to choose.
     """
-    return _extreme("max", np.max, np.argmax, "maximum", x, dim, keepdim, other, axis, keepdims)
+    return _extreme("max", np.max, np.argmax, maximum, x, dim, keepdim, other, axis, keepdims)
 
 
 def min(
@@ -57,14 +57,14 @@ def min(
 ) -> Tensor | ValuesAndIndices:
     """The smallest element of all, a tensor; or along `dim`, a named tuple (values, indices); or with a second tensor
     in the place of `dim`, the smaller of the two in each place (`minimum`). Ties and errors as in `max`."""
-    return _extreme("min", np.min, np.argmin, "minimum", x, dim, keepdim, other, axis, keepdims)
+    return _extreme("min", np.min, np.argmin, minimum, x, dim, keepdim, other, axis, keepdims)
 
 
 def _extreme(
     op: str,
     choose: Callable[..., Any],
     find: Callable[..., Any],
-    of_two: str,
+    of_two: Callable[[Any, Any], Tensor],
     x: Any,
     dim: Any,
     keepdim: bool | None,
@@ -77,7 +77,7 @@ def _extreme(
     if other is not None:
         if dim is not None or axis is not None or keepdim is not None or keepdims is not None:
             raise TypeError(f"{op}: of two tensors, place by place, there is no dim and no keepdim")
-        return getattr(elementwise, of_two)(x, other)
+        return of_two(x, other)
     x = operand(x, op)
     dim = either(op, "dim", dim, "axis", axis, None)
     keep = bool(either(op, "keepdim", keepdim, "keepdims", keepdims, False))

@@ -1,58 +1,200 @@
-"""Products of matrices."""
+"""Products of matrices and vectors."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.dtypes import result_dtype
+from tensorgrad.dtypes import result_dtype, sum_dtype
 from tensorgrad.errors import ShapeError
-from tensorgrad.node import operand, quiet, record, unbroadcast
+from tensorgrad.node import ArrayNode, Rule, operand, quiet, record
+from tensorgrad.ops.contraction import common_dtype
+from tensorgrad.ops.operands import pair
+from tensorgrad.shapes import unbroadcast
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
 
 
-@quiet
 def matmul(x: Any, y: Any) -> Tensor:
     """x @ y for every rank from 1 up: a vector on the left is a row, on the right a column, and the axis that this
-    adds is left out of the result; axes before the last two are broadcast.
+    adds is left out of the result; axes before the last two are broadcast. Of float16, computed in float32.
 
     Raises ShapeError for 0-d operands and for shapes that do not fit.
     """
-    x, y = operand(x, "matmul"), operand(y, "matmul")
+    return _matmul("matmul", operand(x, "matmul"), operand(y, "matmul"))
+
+
+def mm(x: Any, y: Any) -> Tensor:
+    """The product of two matrices: (n, k) with (k, m) gives (n, m). Raises ShapeError for other ranks."""
+    return _matmul("mm", *_ranked("mm", (x, y), (2, 2)))
+
+
+def bmm(x: Any, y: Any) -> Tensor:
+    """The products of two rows of matrices: (b, n, k) with (b, k, m) gives (b, n, m).
+
+    Raises ShapeError for other ranks, and for different b, which are not broadcast here.
+    """
+    x, y = _ranked("bmm", (x, y), (3, 3))
+    a, b = x._data.shape, y._data.shape
+    if a[0] != b[0]:
+        raise ShapeError(
+            f"bmm: shapes {a} and {b}: the first axes ({a[0]} and {b[0]}) must be equal; matmul broadcasts"
+        )
+    return _matmul("bmm", x, y)
+
+
+def mv(x: Any, y: Any) -> Tensor:
+    """A matrix times a vector: (n, k) with (k,) gives (n,). Raises ShapeError for other ranks."""
+    return _matmul("mv", *_ranked("mv", (x, y), (2, 1)))
+
+
+def dot(x: Any, y: Any) -> Tensor:
+    """The sum of the products of two vectors of equal length. Raises ShapeError for other ranks."""
+    return _matmul("dot", *_ranked("dot", (x, y), (1, 1)))
+
+
+@quiet
+def outer(x: Any, y: Any) -> Tensor:
+    """All products of an element of the vector x with one of the vector y: (n,) with (m,) gives (n, m).
+
+    Raises ShapeError for other ranks.
+    """
+    x, y, a, b = pair("outer", *_ranked("outer", (x, y), (1, 1)))
+    return record("outer", np.multiply.outer(a, b), (x, lambda g: g @ b), (y, lambda g: a @ g))
+
+
+@quiet
+def addmm(input: Any, x: Any, y: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * input + alpha * (x @ y), of matrices x and y; `input` is broadcast. With beta = 0 it is not read: inf and
+    nan in it do not count.
+
+    Raises ShapeError for shapes that do not fit.
+    """
+    x, y = _ranked("addmm", (x, y), (2, 2))
+    c = operand(input, "addmm", x)
+    dtype = common_dtype([c._data, x._data, y._data])
+    run = sum_dtype(dtype) if dtype.kind == "f" else dtype
+    a, b = x._data.astype(run, copy=False), y._data.astype(run, copy=False)
+    _check("addmm", a.shape, b.shape)
+    product = a @ b
+    try:
+        fits = np.broadcast_shapes(c._data.shape, product.shape) == product.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"addmm: input of shape {c._data.shape} does not broadcast to {product.shape}, that of x @ y")
+    out = lift.nodes(product) if dtype.kind == "O" else product
+    out = alpha * out if alpha != 1 else out
+    out = out + beta * c._data if beta != 0 else out
+    return record(
+        "addmm",
+        np.asarray(out, dtype=dtype),
+        (c, lambda g: g * beta),
+        (x, lambda g: (g @ b.T) * alpha),
+        (y, lambda g: (a.T @ g) * alpha),
+    )
+
+
+def trace(x: Any) -> Tensor:
+    """The sum of the diagonal of a matrix. Raises ShapeError for other ranks."""
+    (x,) = _ranked("trace", (x,), (2,))
+    a = x._data
+    shape, run = a.shape, sum_dtype(a.dtype)
+    out = np.asarray(a.diagonal().sum(dtype=run))
+    out = lift.nodes(out) if a.dtype == object else out.astype(a.dtype) if a.dtype == np.float16 else out
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        sent = np.zeros(shape, g.dtype)
+        np.fill_diagonal(sent[: shape[1]], g)  # of a high matrix NumPy would go on below the square
+        return sent
+
+    return record("trace", out, (x, rule))
+
+
+# -- what they share ---------------------------------------------------------------------------------------------------
+
+
+@quiet
+def _matmul(op: str, x: ArrayNode, y: ArrayNode) -> Tensor:
+    """The product, under the name "@" in the graph; `op` is what an error calls it."""
     dtype = result_dtype(x._data, y._data)
-    a, b = x._data.astype(dtype, copy=False), y._data.astype(dtype, copy=False)
-    _check(a.shape, b.shape)
+    run = sum_dtype(dtype) if dtype.kind == "f" else dtype
+    a, b = x._data.astype(run, copy=False), y._data.astype(run, copy=False)
+    _check(op, a.shape, b.shape)
     rows = a[None, :] if a.ndim == 1 else a
     columns = b[:, None] if b.ndim == 1 else b
     full = (*np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2]), rows.shape[-2], columns.shape[-1])
-
-    # g @ columns.T and rows.T @ g, where g is the gradient with the axes of vectors put back
-    def rule_x(g: np.ndarray) -> np.ndarray:
-        return unbroadcast(g.reshape(full) @ columns.swapaxes(-1, -2), rows.shape).reshape(a.shape)
-
-    def rule_y(g: np.ndarray) -> np.ndarray:
-        return unbroadcast(rows.swapaxes(-1, -2) @ g.reshape(full), columns.shape).reshape(b.shape)
-
-    out = a @ b
+    out = _product(rows, columns, full)
     if dtype.kind == "O":
         out = lift.nodes(out)
-    return record("@", out, (x, rule_x), (y, rule_y))
+    # (the axes that vectors lack)
+    added = tuple(axis for axis, operand in ((-2, a), (-1, b)) if operand.ndim == 1)
+    rule_x = _for_rows(columns, rows.shape, full, a.shape)
+    rule_y = _for_columns(rows, columns.shape, full, b.shape)
+    return record("@", out.squeeze(added).astype(dtype, copy=False), (x, rule_x), (y, rule_y))
 
 
-def _check(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+def _for_rows(columns: np.ndarray, rows: tuple[int, ...], full: tuple[int, ...], shape: tuple[int, ...]) -> Rule:
+    """What a product sends to its first operand, g @ columns.T; it holds the second operand alone."""
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        g = g.reshape(full).astype(columns.dtype, copy=False)
+        sent = _product(g, columns.swapaxes(-1, -2), (*full[:-1], rows[-1]))
+        return unbroadcast(sent, rows).reshape(shape)
+
+    return rule
+
+
+def _for_columns(rows: np.ndarray, columns: tuple[int, ...], full: tuple[int, ...], shape: tuple[int, ...]) -> Rule:
+    """What a product sends to its second operand, rows.T @ g; it holds the first operand alone."""
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        g = g.reshape(full).astype(rows.dtype, copy=False)
+        if (
+            len(columns) == 2 and rows.shape[:-1] == full[:-1]
+        ):  # one matrix for all rows: one product, not a sum of them
+            n = prod(full[:-1])
+            return (rows.reshape(n, columns[0]).T @ g.reshape(n, columns[1])).reshape(shape)
+        return unbroadcast(rows.swapaxes(-1, -2) @ g, columns).reshape(shape)
+
+    return rule
+
+
+def _product(rows: np.ndarray, columns: np.ndarray, full: tuple[int, ...]) -> np.ndarray:
+    """rows @ columns; with one matrix of columns, all rows are taken as one matrix."""
+    if columns.ndim == 2 < rows.ndim:
+        return (rows.reshape(prod(rows.shape[:-1]), rows.shape[-1]) @ columns).reshape(full)
+    return rows @ columns
+
+
+def _ranked(op: str, operands: tuple[Any, ...], ranks: tuple[int, ...]) -> list[ArrayNode]:
+    """The operands, if they have these numbers of axes. Raises ShapeError if not."""
+    tensors = [operand(x, op) for x in operands]
+    shapes = [x._data.shape for x in tensors]
+    if tuple(map(len, shapes)) != ranks:
+        wanted = " and ".join(f"{n} {'axis' if n == 1 else 'axes'}" for n in ranks)
+        hint = "" if len(ranks) == 1 else "; matmul takes every rank"
+        raise ShapeError(
+            f"{op}: takes {wanted}, got {'shapes' if len(ranks) > 1 else 'shape'} "
+            f"{' and '.join(map(str, shapes))}{hint}"
+        )
+    return tensors
+
+
+def _check(op: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
     if not a or not b:
-        raise ShapeError(f"matmul: shapes {a} and {b}: a 0-d operand has no axis to sum over; use *")
+        raise ShapeError(f"{op}: shapes {a} and {b}: a 0-d operand has no axis to sum over; use *")
     inner = b[-2] if len(b) > 1 else b[-1]
     if a[-1] != inner:
         raise ShapeError(
-            f"matmul: shapes {a} and {b}: the last axis of the first ({a[-1]}) and axis {'-2' if len(b) > 1 else '0'} "
+            f"{op}: shapes {a} and {b}: the last axis of the first ({a[-1]}) and axis {'-2' if len(b) > 1 else '0'} "
             f"of the second ({inner}) must be equal; transpose one of them?"
         )
     try:
         np.broadcast_shapes(a[:-2], b[:-2])
     except ValueError:
-        raise ShapeError(f"matmul: shapes {a} and {b}: the axes before the last two do not broadcast") from None
+        raise ShapeError(f"{op}: shapes {a} and {b}: the axes before the last two do not broadcast") from None

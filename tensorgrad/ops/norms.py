@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorgrad import lift
 from tensorgrad.errors import ShapeError
-from tensorgrad.node import operand, quiet, record
+from tensorgrad.node import Rule, operand, quiet, record
 from tensorgrad.ops.axes import Dims, either, normalize
 from tensorgrad.ops.reducing import cast, check_float, kept, reduction, root_of_nodes, total, widened, without
 
@@ -111,28 +111,42 @@ def _norm(
     check_float(op, a)
     if (p < 0 or p == np.inf) and 0 in (a.shape[axis] for axis in axes):
         raise ShapeError(f"{op}: of order {p:g} over no elements, of shape {a.shape}: there is none to choose")
-    lifted = a.dtype == object
     wide = kept(a.shape, axes)
-    out = (_norm_of_nodes if lifted else _norm_of_numbers)(a, p, axes).reshape(wide)
     after = wide if keep else without(a.shape, axes)
+    out = (_norm_of_nodes if a.dtype == object else _norm_of_numbers)(a, p, axes).reshape(wide)
+    rule = _rule(a, out, p, axes)
+    return record(op, out.astype(_real(a), copy=False).reshape(after), (x, lambda g: rule(g.reshape(wide))))
+
+
+def _rule(a: np.ndarray, out: np.ndarray, p: float, axes: tuple[int, ...]) -> Rule:
+    """What the norm `out` of `a` sends, from a gradient with all axes. It holds no more than its order needs."""
+    if p == 0:
+        shape = a.shape
+        return lambda g: np.zeros(shape, g.dtype)
+    if p == 1:
+        return lambda g: g * np.sign(a)
+    if p == 2:
+        return lambda g: a * np.where(out == 0, 0, g / out)
+    if np.isinf(p):
+
+        def to_tied(g: np.ndarray) -> np.ndarray:
+            tied = _tied(np.abs(a), out)
+            return np.sign(a) * np.where(tied, g / tied.sum(axis=axes, keepdims=True), 0)
+
+        return to_tied
 
     def rule(g: np.ndarray) -> np.ndarray:
-        g = g.reshape(wide)
-        if p == 0:
-            return np.zeros(a.shape, g.dtype)
-        if p == 1:
-            return g * np.sign(a)
-        if p == 2:
-            return a * np.where(out == 0, 0, g / out)
         size = np.abs(widened(a))
-        if np.isinf(p):
-            tied = (size == out) | (np.isnan(size) & np.isnan(out))
-            return np.sign(a) * np.where(tied, g / tied.sum(axis=axes, keepdims=True), 0)
         # of the ratio, which is at most 1 for p > 1: powers of the norm itself overflow
         slope = np.sign(a) * (size / out) ** (p - 1)
         return g * np.where((out == 0) | ((size == 0) & (p < 1)), 0, slope)
 
-    return record(op, out.astype(_real(a), copy=False).reshape(after), (x, rule))
+    return rule
+
+
+def _tied(size: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Which of the sizes are the chosen one; a nan is chosen before all else."""
+    return (size == out) | (np.isnan(size) & np.isnan(out))
 
 
 def _real(a: np.ndarray) -> np.dtype:
@@ -167,8 +181,8 @@ def _norm_of_nodes(a: np.ndarray, p: float, axes: tuple[int, ...]) -> np.ndarray
     if p == 1:
         return total(size, axes, True)
     if np.isinf(p):
-        tied = np.abs(numbers) == _norm_of_numbers(numbers, p, axes)
-        return total(np.where(tied, size, 0), axes, True) / np.count_nonzero(tied, axis=axes or None, keepdims=True)
+        tied = _tied(np.abs(numbers), _norm_of_numbers(numbers, p, axes))
+        return total(np.where(tied, size, 0), axes, True) / tied.sum(axis=axes, keepdims=True)
     powers = np.where((numbers == 0) & (0 < p < 1), 0, size**p)
     sums = total(powers, axes, True)
     return np.where(_norm_of_numbers(numbers, p, axes) == 0, 0.0, sums ** (1 / p))

@@ -1,4 +1,8 @@
-"""The softmax family. The largest element is subtracted first, so that no exponential overflows."""
+"""The softmax family. The largest element is subtracted first, so that no exponential overflows.
+
+The fast paths work in place on arrays of their own; `np.asarray` is there for 0-d operands, of which NumPy's operators
+make bare numbers.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.dtypes import sum_dtype
 from tensorgrad.node import ArrayNode, new, quiet, record
-from tensorgrad.ops import elementwise
 from tensorgrad.ops.axes import Dims, either
+from tensorgrad.ops.functions import exp, log
 from tensorgrad.ops.operands import composed, floats
 from tensorgrad.ops.reduce import sum
 from tensorgrad.ops.reducing import along, cast, check_float, kept, reduction, widened, without
@@ -28,13 +32,13 @@ def softmax(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | No
     x, axes, a = _arguments("softmax", x, dim, dtype, axis)
     if a.dtype == object:
         return composed("softmax", lambda x: _softmax(x, axes), x)
-    out = widened(a) - _largest(a, axes)
+    out = np.asarray(widened(a) - _largest(a, axes))
     np.exp(out, out=out)
     out /= out.sum(axis=axes, keepdims=True)
     out = out.astype(a.dtype, copy=False)
 
     def rule(g: np.ndarray) -> np.ndarray:
-        sent = g * out
+        sent = np.asarray(g * out)
         np.subtract(g, sent.sum(axis=axes, keepdims=True, dtype=sum_dtype(sent.dtype)), out=sent)
         sent *= out
         return sent
@@ -51,12 +55,12 @@ def log_softmax(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int 
     x, axes, a = _arguments("log_softmax", x, dim, dtype, axis)
     if a.dtype == object:
         return composed("log_softmax", lambda x: _log_softmax(x, axes), x)
-    out = widened(a) - _largest(a, axes)
+    out = np.asarray(widened(a) - _largest(a, axes))
     out -= np.log(np.exp(out).sum(axis=axes, keepdims=True))
     out = out.astype(a.dtype, copy=False)
 
     def rule(g: np.ndarray) -> np.ndarray:
-        sent = np.exp(out)
+        sent = np.asarray(np.exp(out))
         sent *= g.sum(axis=axes, keepdims=True, dtype=sum_dtype(g.dtype))
         np.subtract(g, sent, out=sent)
         return sent
@@ -83,12 +87,12 @@ def logsumexp(
     if a.dtype == object:
         return composed("logsumexp", lambda x: _logsumexp(x, axes, keep), x)
     largest = _finite(_largest(a, axes))
-    shifted = widened(a) - largest
+    shifted = np.asarray(widened(a) - largest)
     np.exp(shifted, out=shifted)
     out = np.log(shifted.sum(axis=axes, keepdims=True)) + largest
 
     def rule(g: np.ndarray) -> np.ndarray:
-        sent = a - out
+        sent = np.asarray(a - out)
         np.exp(sent, out=sent)
         sent *= g.reshape(wide)
         return sent
@@ -124,16 +128,16 @@ def _shift(x: Tensor, axes: tuple[int, ...]) -> np.ndarray:
 
 
 def _softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    e = elementwise.exp(x - new(_shift(x, axes)))
+    e = exp(x - new(_shift(x, axes)))
     return e / sum(e, axes, keepdim=True)
 
 
 def _log_softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     shifted = x - new(_shift(x, axes))
-    return shifted - elementwise.log(sum(elementwise.exp(shifted), axes, keepdim=True))
+    return shifted - log(sum(exp(shifted), axes, keepdim=True))
 
 
 def _logsumexp(x: Tensor, axes: tuple[int, ...], keep: bool) -> Tensor:
     largest = _finite(_shift(x, axes))
     after = largest.shape if keep else without(largest.shape, axes)
-    return elementwise.log(sum(elementwise.exp(x - new(largest)), axes, keep)) + new(largest.reshape(after))
+    return log(sum(exp(x - new(largest)), axes, keep)) + new(largest.reshape(after))

@@ -102,11 +102,12 @@ def _var(
     if root:
         out = root_of_nodes(out) if a.dtype == object else np.sqrt(out)
     slope = 2 / n if n else np.inf
+    deviation = out if root else None
 
     def rule(g: np.ndarray) -> np.ndarray:
         g = g.reshape(wide)
-        if root:
-            g = np.where(out == 0, 0, g / (2 * out))
+        if deviation is not None:
+            g = np.where(deviation == 0, 0, g / (2 * deviation))
         return slope * g * (a - center)
 
     return record(op, out.astype(a.dtype, copy=False).reshape(after), (x, rule))
