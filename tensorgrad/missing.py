@@ -1,0 +1,148 @@
+"""What is said about a name of torch's that is not here: that it is missing, and what comes nearest.
+
+Python asks `__getattr__` only after it has found nothing, so names that exist cost nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+_NO_CONVOLUTION = "there are no convolutions; one is a matmul of nn.Linear over windows taken by indexing"
+_NO_RECURRENT = "there are no recurrent layers: write the step with nn.Linear or nn.Embedding in a Python loop"
+_NO_BATCH_NORM = "there are no running statistics: use nn.LayerNorm, or mean and var over the batch"
+_NO_POOLING = "there is no pooling: reshape the windows into an axis of their own and take amax or mean over it"
+_NO_TRANSFORMER = "build it from nn.functional.scaled_dot_product_attention, nn.Linear and nn.LayerNorm"
+_NO_COMPLEX = "complex tensors have no gradients: use real ones"
+_NO_DEVICE = "tensors are NumPy arrays in main memory: leave it out, or write .to('cpu')"
+_NO_SUCH_DTYPE = "dtypes are NumPy's, which has none of this kind: use float16 or float32"
+_NO_COMPILER = "nothing is compiled: leave it out, the program runs without it"
+_NO_SPARSE = "tensors are dense: use the indexing x[i] and index_select, scatter_add, or nn.Embedding"
+_NO_FFT = "numpy.fft computes it outside the graph; write an autograd.Function for its gradient"
+_NO_FUNCTION_TRANSFORM = "use autograd.grad for gradients, and a Python loop and stack in place of vmap"
+_NO_PROCESSES = "there is one process and one thread of computation: leave it out"
+_NO_DATA = "iterate over slices of randperm(n), e.g. for i in randperm(n).split(batch_size)"
+_NO_HIGHER = "gradients have no graph of their own (no create_graph): autograd.gradcheck has finite differences"
+_NO_AUTOCAST = "there is no automatic choice of precision: leave it out, or cast with .to(dtype)"
+_NO_CONSTANT_CLASS = "tensor(data, dtype=...) makes a tensor of any dtype"
+
+_NEAREST: dict[str, str] = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d", "Conv1d", "Conv2d", "Conv3d"), _NO_CONVOLUTION),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "ConvTranspose1d", "ConvTranspose2d"), _NO_CONVOLUTION),
+    **dict.fromkeys(("unfold", "fold", "Unfold", "Fold"), _NO_CONVOLUTION),
+    **dict.fromkeys(("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"), _NO_RECURRENT),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "batch_norm", "SyncBatchNorm"), _NO_BATCH_NORM),
+    **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "instance_norm", "GroupNorm", "group_norm"), _NO_BATCH_NORM),
+    **dict.fromkeys(("MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool2d"), _NO_POOLING),
+    **dict.fromkeys(("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d", "adaptive_avg_pool2d"), _NO_POOLING),
+    **dict.fromkeys(("MultiheadAttention", "multi_head_attention_forward", "Transformer"), _NO_TRANSFORMER),
+    **dict.fromkeys(("TransformerEncoder", "TransformerEncoderLayer"), _NO_TRANSFORMER),
+    **dict.fromkeys(("TransformerDecoder", "TransformerDecoderLayer"), _NO_TRANSFORMER),
+    **dict.fromkeys(("cfloat", "cdouble", "chalf", "complex32", "complex64", "complex128", "complex"), _NO_COMPLEX),
+    **dict.fromkeys(("view_as_complex", "view_as_real", "polar", "angle", "real", "imag", "conj"), _NO_COMPLEX),
+    **dict.fromkeys(("mps", "xpu", "pin_memory", "is_cuda", "get_device"), _NO_DEVICE),
+    **dict.fromkeys(("bfloat16", "float8_e4m3fn", "float8_e5m2", "quantization", "quint8", "qint8"), _NO_SUCH_DTYPE),
+    **dict.fromkeys(("compile", "jit", "fx", "export", "onnx", "_dynamo"), _NO_COMPILER),
+    **dict.fromkeys(("set_float32_matmul_precision", "use_deterministic_algorithms"), _NO_COMPILER),
+    **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "to_sparse", "to_dense"), _NO_SPARSE),
+    **dict.fromkeys(("fft", "stft", "istft"), _NO_FFT),
+    **dict.fromkeys(("vmap", "func", "jvp", "vjp", "jacrev", "jacfwd"), _NO_FUNCTION_TRANSFORM),
+    **dict.fromkeys(("distributed", "multiprocessing", "DataParallel", "parallel", "share_memory_"), _NO_PROCESSES),
+    **dict.fromkeys(("set_num_threads", "get_num_threads", "set_num_interop_threads"), _NO_PROCESSES),
+    **dict.fromkeys(("DataLoader", "Dataset", "TensorDataset", "random_split"), _NO_DATA),
+    **dict.fromkeys(("create_graph", "gradgradcheck", "hessian", "jacobian"), _NO_HIGHER),
+    **dict.fromkeys(("autocast", "custom_fwd", "custom_bwd"), _NO_AUTOCAST),
+    **dict.fromkeys(("FloatTensor", "DoubleTensor", "HalfTensor", "LongTensor", "IntTensor"), _NO_CONSTANT_CLASS),
+    **dict.fromkeys(("ShortTensor", "ByteTensor", "BoolTensor"), _NO_CONSTANT_CLASS),
+    "set_default_device": _NO_DEVICE,
+    "set_default_tensor_type": "use set_default_dtype",
+    "hub": "no models are downloaded; load reads files",
+    "profiler": "time.perf_counter and Python's cProfile measure",
+    "data_ptr": "the memory is .data, a NumPy array",
+    "untyped_storage": "the memory is .data, a NumPy array",
+    "storage": "the memory is .data, a NumPy array",
+    "stride": ".data.strides has them, in bytes",
+    "register_parameter": "assign the Parameter to an attribute",
+    "LBFGS": "there are SGD, Adam and AdamW",
+    "RMSprop": "there are SGD, Adam and AdamW",
+    "Adagrad": "there are SGD, Adam and AdamW",
+}
+"""Well-known names of torch's, and what to use. A name that has come to exist here is never looked up."""
+
+_TENSOR_NEAREST = {"cuda": _NO_DEVICE, "size": ".shape has the lengths"}
+
+_PLACES = {
+    "tensorgrad": "tensorgrad.{}",
+    "tensorgrad.nn.functional": "nn.functional.{}",
+    "tensorgrad.nn": "nn.{}",
+    "tensorgrad.linalg": "linalg.{}",
+    "tensorgrad.special": "special.{}",
+    "tensorgrad.optim": "optim.{}",
+    "tensorgrad.optim.lr_scheduler": "optim.lr_scheduler.{}",
+    "tensorgrad.nn.init": "nn.init.{}",
+    "tensorgrad.nn.utils": "nn.utils.{}",
+    "tensorgrad.autograd": "autograd.{}",
+}
+"""Where a name may be that was looked for in another place, and how it is written then."""
+
+
+def attribute(self: Any, name: str) -> Any:
+    """`Tensor.__getattr__`: always raises AttributeError."""
+    cls = type(self)
+    if name.startswith("_") or hasattr(cls, name):  # a property that raised: let it raise its own error again
+        return object.__getattribute__(self, name)
+    raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}{_tensor_hint(cls, name)}")
+
+
+def names_of(module: str) -> Callable[[str], Any]:
+    """A module's `__getattr__`, which always raises AttributeError. Keep it from type checkers, to which it would say
+    that the module has every name."""
+
+    def __getattr__(name: str) -> Any:
+        hint = "" if name.startswith("_") else _module_hint(module, name)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+
+    return __getattr__
+
+
+@lru_cache(maxsize=1000)
+def _tensor_hint(cls: type, name: str) -> str:
+    known = _TENSOR_NEAREST.get(name) or _NEAREST.get(name)
+    if known:
+        return f": {known}"
+    elsewhere = _elsewhere(name, "")
+    if elsewhere:
+        return f": there is the function {elsewhere}"
+    if name.endswith("_") and hasattr(cls, name[:-1]):
+        return f": write x.copy_(x.{name[:-1]}(...)), on a leaf inside `with no_grad():`"
+    return _similar(name, dir(cls))
+
+
+@lru_cache(maxsize=1000)
+def _module_hint(module: str, name: str) -> str:
+    known = _NEAREST.get(name)
+    if known:
+        return f": {known}"
+    elsewhere = _elsewhere(name, module)
+    if elsewhere:
+        return f": there is {elsewhere}"
+    tensor_class = vars(sys.modules["tensorgrad"]).get("Tensor")
+    if hasattr(tensor_class, name):
+        return f": it is a method or property of Tensor, x.{name}"
+    return _similar(name, vars(sys.modules[module]))
+
+
+def _elsewhere(name: str, but: str) -> str:
+    """The same name in another place, written as a user would; empty if there is none."""
+    for place, written in _PLACES.items():
+        if place != but and place in sys.modules and name in vars(sys.modules[place]):
+            return written.format(name)
+    return ""
+
+
+def _similar(name: str, names: Any) -> str:
+    near = get_close_matches(name, [n for n in names if not n.startswith("_")], n=1, cutoff=0.6)
+    return f": the nearest is {near[0]!r}" if near else ": torch may have it, this package does not"
