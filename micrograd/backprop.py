@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -259,13 +260,22 @@ class Node:
 def _measure(node: Node) -> list[tuple[Node, Any]]:
     """The contributions of a user's closure: run it on emptied parents, read what it added, put all back."""
     parents = list(dict.fromkeys(node._prev))
-    kept = [parent._held_grad for parent in parents]
-    try:
+    with gradients_kept(parents):
         for parent in parents:
             parent.grad = parent._zeros()
         node._closure()
         sent = [parent.grad for parent in parents]
-    finally:
-        for parent, grad in zip(parents, kept, strict=True):
-            parent.grad = grad
     return [(p, node._accept(p, s)) for p, s in zip(parents, sent, strict=True) if p.requires_grad]
+
+
+@contextmanager
+def gradients_kept(nodes: Iterable[Node]) -> Iterator[None]:
+    """After the `with`, these nodes have the gradients that they had before. Inside they start empty."""
+    kept = [(node, node._held_grad) for node in nodes]
+    try:
+        for node, _ in kept:
+            node.grad = node._zero
+        yield
+    finally:
+        for node, grad in kept:
+            node.grad = grad

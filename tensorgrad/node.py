@@ -16,7 +16,7 @@ import numpy as np
 
 from micrograd.backprop import Node, is_passing
 from tensorgrad import checks, cuts, lift, selection, versions
-from tensorgrad.dtypes import default_dtype, is_differentiable, rank, scalar_dtype
+from tensorgrad.dtypes import default_float, is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.grad_mode import _mode
 from tensorgrad.selection import SELECTING
@@ -41,7 +41,18 @@ class ArrayNode(Node):
     requires_grad  whether gradients flow here; false makes the node a constant
     """
 
-    __slots__ = ("_data", "_grad", "_prev", "_op", "_rules", "_requires_grad", "_time", "__dict__", "__weakref__")
+    __slots__ = (
+        "_data",
+        "_grad",
+        "_prev",
+        "_op",
+        "_rules",
+        "_requires_grad",
+        "_time",
+        "_used",
+        "__dict__",
+        "__weakref__",
+    )
 
     _cuts: tuple[cuts.Cut, ...] = ()  # of a constant: where the graph ended that led to it
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
@@ -84,6 +95,22 @@ class ArrayNode(Node):
     def _bump(self) -> None:
         """Note that the array was changed in place: a rule that holds it refuses to compute with it."""
         versions.wrote(self._data)
+
+    def __getstate__(self) -> Any:
+        fields, slots = super().__getstate__()
+        return {name: x for name, x in (fields or {}).items() if name != "_cuts"}, slots  # weak references stay here
+
+    def _moved(self) -> Tensor:
+        """A node that takes this one's place in the graph below it, so that this one can become another's result."""
+        old = new(self._data, self._op, self._prev, self._rules, self._requires_grad)
+        old._grad, old._time, old._closure = self._grad, self._time, self._closure
+        return old
+
+    def _become(self, result: ArrayNode) -> None:
+        """Take over what `result` is. (Nothing may have been made of either of them.)"""
+        for name in ("_data", "_op", "_prev", "_rules", "_requires_grad", "_time"):
+            setattr(self, name, getattr(result, name))
+        self._grad = self._closure = None
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -168,6 +195,7 @@ def new(data: np.ndarray, op: str = "", parents: tuple = (), rules: tuple = (), 
     out._rules = rules
     out._requires_grad = tracked
     out._time = clock.now
+    out._used = False
     return out
 
 
@@ -196,6 +224,8 @@ def record(op: str, data: Any, *edges: tuple[ArrayNode, Rule]) -> Tensor:
         tuple([rule if operand._requires_grad else None for operand, rule in edges]),
         True,
     )
+    for operand, _ in edges:
+        operand._used = True
     if checks.enabled():
         checks.remember(out)
     return out
@@ -292,9 +322,9 @@ def as_array(x: Any, dtype: np.dtype | None = None, copy: bool = False) -> np.nd
         return np.array(x, dtype=dtype, copy=True if copy else None)
     if isinstance(x, _SCALARS):
         try:
-            return np.array(x, dtype=dtype or (np.complex64 if isinstance(x, complex) else default_dtype))
+            return np.array(x, dtype=dtype or (np.complex64 if isinstance(x, complex) else default_float()))
         except OverflowError as error:
-            raise OverflowError(f"{error}: the number does not fit into {dtype or default_dtype}") from None
+            raise OverflowError(f"{error}: the number does not fit into {dtype or default_float()}") from None
     if isinstance(x, (list, tuple, range)):
         return _from_list(x, dtype)
     hint = f": write float({x!r}) if it holds a number" if isinstance(x, str) else ""
@@ -314,7 +344,7 @@ def _from_list(x: list | tuple, dtype: np.dtype | None) -> np.ndarray:
         return _from_objects(found)
     if found.dtype.kind not in "biufc":
         raise TypeError(f"a Tensor is made from numbers; the list holds {found.dtype} data, e.g. {found.flat[0]!r}")
-    return found.astype(dtype or (found.dtype if found.dtype.kind == "c" else default_dtype))
+    return found.astype(dtype or (found.dtype if found.dtype.kind == "c" else default_float()))
 
 
 def _from_objects(x: Any) -> np.ndarray:

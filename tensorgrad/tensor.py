@@ -8,15 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import Node, chain_rule, deliver
-from tensorgrad import cuts, lift
+from micrograd.backprop import Node, add_hook, chain_rule, deliver
+from tensorgrad import cuts, inplace, lift
 from tensorgrad.dtypes import as_dtype
-from tensorgrad.errors import DtypeError, ShapeError
-from tensorgrad.grad_mode import is_grad_enabled
+from tensorgrad.errors import ShapeError
+from tensorgrad.grad_mode import is_grad_enabled, no_grad
 from tensorgrad.methods import Methods
 from tensorgrad.node import ArrayNode, as_array, describe, new
+from tensorgrad.noise import warn_of_broadcast_loss
 from tensorgrad.ops import elementwise, index, linalg
 from tensorgrad.versions import clock, passed
+
+
+class RemovableHandle:
+    """What `register_hook` returns."""
+
+    def __init__(self, remove: Callable[[], None]) -> None:
+        self.remove = remove
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
 
 
 class Tensor(Methods):
@@ -55,6 +69,7 @@ class Tensor(Methods):
         self._rules = ()
         self._requires_grad = False
         self._time = clock.now
+        self._used = False
         if _prev:
             requires_grad = self._adopt(tuple(_prev), _op, requires_grad, data)
         if requires_grad:
@@ -73,24 +88,34 @@ class Tensor(Methods):
         tracked = is_grad_enabled() and (requires_grad or any(parent.requires_grad for parent in parents))
         if tracked:
             self._prev, self._op, self._rules = parents, op, None
+            for parent in parents:
+                parent._used = True
             if lift.active():
                 self._data = lift.own_result(op, data, [parent._data for parent in parents])
         return tracked
 
     # -- backpropagation -------------------------------------------------------------------------------------------
 
-    def backward(self, gradient: Any = None) -> None:
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf it depends on, and set it on the others.
 
-        gradient  the seed, of this tensor's shape; may be left out for a tensor of one element, where it is 1
+        gradient      the seed, of this tensor's shape; may be left out for a tensor of one element, where it is 1
+        retain_graph  changes nothing: a graph may always be walked again
+        create_graph  not here
 
         Raises RuntimeError for a tensor that requires no gradient, or of several elements without `gradient`;
-        ShapeError for a gradient of another shape.
+        ShapeError for a gradient of another shape; NotImplementedError for `create_graph`. Warns where a loss takes
+        the difference of every element with every other one.
         """
+        if create_graph:
+            raise NotImplementedError(
+                "backward: create_graph: gradients are arrays without a graph here, so there are no second derivatives"
+            )
         seed = self._seed(gradient)
+        warn_of_broadcast_loss(self)
         with np.errstate(over="ignore", invalid="ignore"):  # of the += itself: inf - inf is nan
             deliver(chain_rule(self, seed))
-        passed()
+        passed((self,))
 
     def _seed(self, gradient: Any = None) -> np.ndarray:
         """The gradient that a backward pass from here starts with; raises as `backward` does."""
@@ -119,6 +144,42 @@ class Tensor(Methods):
         out = new(lift.constant(self._data) if self._data.dtype == object else self._data)
         out._cuts = cuts.detached(self)
         return out
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set `requires_grad`; returns the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    def retain_grad(self) -> None:
+        """Does nothing: results keep their gradients. Raises RuntimeError for a tensor that requires none."""
+        if not self._requires_grad:
+            raise RuntimeError(f"retain_grad: {describe(self)} requires no gradient, so there will be none to keep")
+
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+        """Call `hook(gradient)` in each backward pass, once the gradient of this tensor in that pass is complete.
+
+        gradient  a constant Tensor, of this pass alone also for a leaf that holds more from earlier ones
+        hook      what it returns (a Tensor or an array of that shape), unless None, takes the gradient's place
+
+        Returns a handle with `remove()`, which may stand in a `with`. Raises RuntimeError for a tensor that requires
+        no gradient.
+        """
+        if not self._requires_grad:
+            raise RuntimeError(f"register_hook: {describe(self)} requires no gradient, so the hook would never run")
+        if not callable(hook):
+            raise TypeError(f"register_hook: takes a function of the gradient, got a {type(hook).__name__}")
+
+        def called(grad: np.ndarray) -> np.ndarray | None:
+            with no_grad():
+                changed = hook(new(grad))
+            if changed is None:
+                return None
+            array = as_array(changed, grad.dtype)
+            if array.shape != grad.shape:
+                raise ShapeError(f"register_hook: a hook returned shape {array.shape} for a gradient of {grad.shape}")
+            return array.astype(grad.dtype, copy=False)
+
+        return RemovableHandle(add_hook(self, called))
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -239,8 +300,11 @@ class Tensor(Methods):
     __sub__ = sub = elementwise.sub
     __mul__ = mul = elementwise.mul
     __truediv__ = div = elementwise.div
+    __floordiv__ = floor_divide = elementwise.floor_divide
+    __mod__ = remainder = elementwise.remainder
     __pow__ = pow = elementwise.pow
     __neg__ = neg = elementwise.neg
+    __pos__ = positive = elementwise.positive
     __abs__ = abs = elementwise.abs
     __matmul__ = matmul = linalg.matmul
     __getitem__ = index.getitem
@@ -248,6 +312,10 @@ class Tensor(Methods):
     __le__ = le = elementwise.le
     __gt__ = gt = elementwise.gt
     __ge__ = ge = elementwise.ge
+    __and__ = bitwise_and = elementwise.bitwise_and
+    __or__ = bitwise_or = elementwise.bitwise_or
+    __xor__ = bitwise_xor = elementwise.bitwise_xor
+    __invert__ = bitwise_not = elementwise.bitwise_not
 
     def __radd__(self, other: Any) -> Tensor:
         return elementwise.add(other, self)
@@ -261,6 +329,21 @@ class Tensor(Methods):
     def __rtruediv__(self, other: Any) -> Tensor:
         return elementwise.div(other, self)
 
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        return elementwise.floor_divide(other, self)
+
+    def __rmod__(self, other: Any) -> Tensor:
+        return elementwise.remainder(other, self)
+
+    def __rand__(self, other: Any) -> Tensor:
+        return elementwise.bitwise_and(other, self)
+
+    def __ror__(self, other: Any) -> Tensor:
+        return elementwise.bitwise_or(other, self)
+
+    def __rxor__(self, other: Any) -> Tensor:
+        return elementwise.bitwise_xor(other, self)
+
     def __rpow__(self, other: Any) -> Tensor:
         return elementwise.pow(other, self)
 
@@ -268,38 +351,29 @@ class Tensor(Methods):
         return linalg.matmul(other, self)
 
     def __iadd__(self, other: Any) -> Tensor:
-        return self._update("+=", np.add, elementwise.add, other)
+        return inplace.augmented("+=", self, elementwise.add, other)
 
     def __isub__(self, other: Any) -> Tensor:
-        return self._update("-=", np.subtract, elementwise.sub, other)
+        return inplace.augmented("-=", self, elementwise.sub, other)
 
     def __imul__(self, other: Any) -> Tensor:
-        return self._update("*=", np.multiply, elementwise.mul, other)
+        return inplace.augmented("*=", self, elementwise.mul, other)
 
     def __itruediv__(self, other: Any) -> Tensor:
-        return self._update("/=", np.divide, elementwise.div, other)
+        return inplace.augmented("/=", self, elementwise.div, other)
 
-    def _update(self, op: str, ufunc: np.ufunc, function: Callable[[Any, Any], Tensor], other: Any) -> Tensor:
-        """`self op other`: in place on constants and under no_grad; a new node where the operation is recorded.
+    # -- in place --------------------------------------------------------------------------------------------------
 
-        A leaf that requires a gradient is refused outside no_grad: the name would silently come to stand for a
-        result, and the next step would no longer reach the leaf.
-        """
-        tracked = self._requires_grad or (isinstance(other, ArrayNode) and other._requires_grad)
-        if is_grad_enabled() and tracked:
-            if self._requires_grad and not self._prev:
-                raise RuntimeError(
-                    f"{op} on {describe(self)}, a leaf that requires a gradient: put it inside `with no_grad():`"
-                )
-            return function(self, other)
-        value = function(self, other)._data
-        if value.shape != self._data.shape:
-            raise ShapeError(f"{op}: a result of shape {value.shape} does not fit into {describe(self)}")
-        if not np.can_cast(value.dtype, self._data.dtype, casting="same_kind"):
-            raise DtypeError(f"{op}: a result of {value.dtype} does not fit into {describe(self)}")
-        self._data[...] = value
-        self._bump()
-        return self
+    __setitem__ = inplace.setitem
+    copy_ = inplace.copy_
+    fill_ = inplace.fill_
+    zero_ = inplace.zero_
+    add_ = inplace.method("add_", elementwise.add)
+    sub_ = inplace.method("sub_", elementwise.sub)
+    mul_ = inplace.method("mul_", elementwise.mul)
+    div_ = inplace.method("div_", elementwise.div)
+    pow_ = inplace.method("pow_", elementwise.pow)
+    neg_ = inplace.method("neg_", elementwise.neg)
 
 
 def _is_number_or_array(x: Any) -> bool:

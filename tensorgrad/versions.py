@@ -13,7 +13,7 @@ What is noticed: operators and methods in place (`+=`, `x[i] = ...`, `copy_`, `f
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -22,12 +22,13 @@ import numpy as np
 
 
 class _Clock:
-    """`now`, and the times of the last change in place and of the end of the last backward pass."""
+    """`now`, the times of the last change in place and of the end of the last backward pass, and where that began."""
 
-    __slots__ = ("last_pass", "last_write", "now")
+    __slots__ = ("last_pass", "last_roots", "last_write", "now")
 
     def __init__(self) -> None:
         self.now = self.last_write = self.last_pass = 0
+        self.last_roots: list[weakref.ref[Any]] | None = None
 
 
 clock = _Clock()
@@ -49,10 +50,11 @@ def wrote(array: np.ndarray) -> None:
         entry[1] = clock.now
 
 
-def passed() -> None:
-    """Note that a backward pass has ended."""
+def passed(roots: Iterable[Any]) -> None:
+    """Note that a backward pass from `roots` has ended."""
     clock.now += 1
     clock.last_pass = clock.now
+    clock.last_roots = [weakref.ref(root) for root in roots]
 
 
 def changed_since(array: np.ndarray, time: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import Node, add, chain_rule, deliver, reached
+from micrograd.backprop import Node, add, chain_rule, deliver, gradients_kept, reached
 from viz.arrays import Quantity
 from viz.graph import keep
 
@@ -16,15 +16,8 @@ from viz.graph import keep
 @contextmanager
 def empty_gradients(order: Sequence[Node]) -> Iterator[None]:
     """No gradients on these nodes inside the `with`; afterwards those that they had. Infinities may meet silently."""
-    kept = [node._held_grad for node in order]
-    try:
-        for node in order:
-            node.grad = node._zero
-        with np.errstate(over="ignore", invalid="ignore"):
-            yield
-    finally:
-        for node, grad in zip(order, kept, strict=True):
-            node.grad = grad
+    with gradients_kept(order), np.errstate(over="ignore", invalid="ignore"):
+        yield
 
 
 def gradients(

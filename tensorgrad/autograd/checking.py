@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import topological_order
+from micrograd.backprop import gradients_kept, topological_order
 from tensorgrad.grad_mode import enable_grad, no_grad
 from tensorgrad.node import quiet
 from tensorgrad.tensor import Tensor
@@ -83,19 +83,13 @@ def input_gradients(func: Callable[..., Tensor], inputs: Sequence[Any]) -> list[
     """
     with enable_grad():
         out = _checked_result(func(*inputs))
-    tensors = {node: node._grad for node in (*topological_order(out), *inputs) if isinstance(node, Tensor)}
-    try:
-        for node in tensors:
-            node.grad = None
+    with gradients_kept({node for node in (*topological_order(out), *inputs) if isinstance(node, Tensor)}):
         if out.requires_grad:
             out.backward(_weights(out.shape))
         return [
             None if not isinstance(x, Tensor) or not x.requires_grad else x._zeros() if x._grad is None else x._grad
             for x in inputs
         ]
-    finally:
-        for node, grad in tensors.items():
-            node.grad = grad
 
 
 def finite_difference(func: Callable[..., Tensor], inputs: Sequence[Any], which: int, eps: float = 1e-6) -> np.ndarray:

@@ -1,0 +1,130 @@
+"""Gradients as return values (`grad`), and backward passes from several tensors at once (`backward`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from micrograd.backprop import Node, chain_rule, deliver, gradients_kept, topological_order
+from tensorgrad.node import describe, new
+from tensorgrad.tensor import Tensor
+from tensorgrad.versions import passed
+
+
+class Together(Node):
+    """A root above several tensors, which sends each of them its seed: one pass then serves them all."""
+
+    __slots__ = ("__weakref__", "_op", "_prev", "_seeds", "data", "grad")
+
+    def __init__(self, roots: Sequence[Tensor], seeds: Sequence[np.ndarray]) -> None:
+        self._prev = tuple(roots)
+        self._op = "together"
+        self._seeds = tuple(seeds)
+        self.data = self.grad = None
+
+    def _vjp(self) -> list[tuple[Node, Any]]:
+        return list(zip(self._prev, self._seeds, strict=True))
+
+
+def pass_back(roots: Sequence[Tensor], seeds: Sequence[np.ndarray], stop: Sequence[Node] = ()) -> None:
+    """One backward pass from several tensors, which ends at those in `stop`."""
+    with np.errstate(over="ignore", invalid="ignore"):  # of the += itself: inf - inf is nan
+        deliver(chain_rule(Together(roots, seeds), True, stop))
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    """Add to every leaf the gradient of the sum of `tensors`, each weighted with its entry in `grad_tensors`.
+
+    A graph may always be walked again, so `retain_graph` changes nothing.
+
+    Raises as `Tensor.backward` does; NotImplementedError for `create_graph`.
+    """
+    no_second_derivatives("backward", create_graph)
+    roots = _listed(tensors)
+    pass_back(roots, _seeds("backward", roots, grad_tensors))
+    passed(roots)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    *,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of the (weighted) sum of `outputs` with respect to `inputs`, as constants. No `.grad` changes.
+
+    inputs             leaves or results; those that the outputs do not depend on get None with `allow_unused`
+    grad_outputs       one gradient for each output; may be left out for those of one element
+    materialize_grads  zeros in the place of None
+
+    Raises RuntimeError for an input that requires no gradient or, without `allow_unused`, that is not used;
+    NotImplementedError for `create_graph`: the gradients are not part of a graph themselves.
+    """
+    no_second_derivatives("grad", create_graph)
+    roots, wanted = _listed(outputs), _listed(inputs)
+    for i, x in enumerate(wanted):
+        if not x._requires_grad:
+            raise RuntimeError(
+                f"grad: input {i}, {describe(x)}, requires no gradient: make it with requires_grad=True, and look for "
+                "detach() and no_grad() on the way to it"
+            )
+    seeds = _seeds("grad", roots, grad_outputs)
+    found = gradients(roots, seeds, wanted)
+    results = []
+    for i, (x, g) in enumerate(zip(wanted, found, strict=True)):
+        if g is None and materialize_grads:
+            g = np.zeros_like(x._data)
+        if g is None and not allow_unused:
+            raise RuntimeError(
+                f"grad: the outputs do not depend on input {i}, {describe(x)}; pass allow_unused=True if None is what "
+                "you want for it"
+            )
+        results.append(None if g is None else new(g))
+    return tuple(results)
+
+
+def gradients(roots: Sequence[Tensor], seeds: Sequence[np.ndarray], wanted: Sequence[Tensor]) -> list[Any]:
+    """An array for each tensor in `wanted`, None where nothing arrives. All gradients in the graph are put back."""
+    order = topological_order(Together(roots, seeds))[:-1]
+    with gradients_kept(dict.fromkeys([*order, *wanted])):
+        pass_back(roots, seeds, wanted)
+        return [x._grad for x in wanted]
+
+
+def no_second_derivatives(op: str, create_graph: bool) -> None:
+    """Refuse `create_graph`."""
+    if create_graph:
+        raise NotImplementedError(
+            f"{op}: create_graph: gradients are arrays without a graph here, so there are no second derivatives; "
+            "take finite differences of first ones"
+        )
+
+
+def _listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
+    found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    for x in found:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"gradients are of Tensors, and with respect to Tensors; got a {type(x).__name__}")
+    return found
+
+
+def _seeds(op: str, roots: Sequence[Tensor], given: Any) -> list[np.ndarray]:
+    given = [given] * len(roots) if given is None else [given] if len(roots) == 1 and _is_one(given) else list(given)
+    if len(given) != len(roots):
+        raise RuntimeError(f"{op}: {len(given)} gradients for {len(roots)} outputs")
+    return [root._seed(g) for root, g in zip(roots, given, strict=True)]
+
+
+def _is_one(given: Any) -> bool:
+    return not isinstance(given, (list, tuple))

@@ -1,0 +1,193 @@
+"""Changes in place: `x[i] = value`, `copy_`, `fill_`, `zero_`, and the operators `+= -= *= /=`.
+
+A constant, and any tensor under `no_grad`, is changed where it stands, and the version counter is told. Where the
+change is part of the graph, `x[i] = value` gives x a new history: from then on it is the result of an operation on what
+it was before and on the value. That is refused once another operation has used x, since that one was made of the old x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorgrad import lift
+from tensorgrad.dtypes import is_differentiable, rank
+from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.grad_mode import is_grad_enabled
+from tensorgrad.node import ArrayNode, describe, operand, record
+from tensorgrad.ops.keys import Key, normalize_key, read
+from tensorgrad.shapes import unbroadcast
+
+if TYPE_CHECKING:
+    from tensorgrad.tensor import Tensor
+
+_EVERYWHERE = ...
+
+
+def setitem(x: Tensor, where: Any, value: Any) -> None:
+    """x[where] = value, broadcast to the place and converted to x's dtype, as in torch.
+
+    Raises IndexError naming the index; ShapeError for a value that does not fit; RuntimeError for a leaf that requires
+    a gradient outside `no_grad`, and where x has been used already or is a view of another tensor.
+    """
+    assign("x[...] =", x, where, value)
+
+
+def copy_(x: Tensor, source: Any) -> Tensor:
+    """Take over the elements of `source`, broadcast."""
+    return assign("copy_", x, _EVERYWHERE, source)
+
+
+def fill_(x: Tensor, value: Any) -> Tensor:
+    """Set every element to one number."""
+    if np.size(value.data if isinstance(value, ArrayNode) else value) != 1:
+        raise ShapeError("fill_: takes one number; use copy_ for several")
+    return assign("fill_", x, _EVERYWHERE, value)
+
+
+def zero_(x: Tensor) -> Tensor:
+    """Set every element to 0."""
+    return assign("zero_", x, _EVERYWHERE, 0)
+
+
+def assign(op: str, x: Tensor, where: Any, value: Any) -> Tensor:
+    """x[where] = value under the name `op`; returns x."""
+    value = operand(value, op, x)
+    try:
+        key = normalize_key(where)
+    except IndexError as error:
+        raise IndexError(f"{op}: {error}; the tensor has shape {x._data.shape}") from None
+    if rank(value._data.dtype) > max(rank(x._data.dtype), rank(np.dtype(float))) and value._data.dtype != object:
+        raise DtypeError(f"{op}: values of {value._data.dtype} do not fit into {describe(x)}")
+    if is_grad_enabled() and (x._requires_grad or value._requires_grad):
+        _assign_recorded(op, x, key, value)
+    else:
+        _write(op, x, x._data, key, lift.numbers(value._data))
+        x._bump()
+    return x
+
+
+def _write(op: str, x: Tensor, array: np.ndarray, key: Key, value: np.ndarray) -> None:
+    if not array.flags.writeable:
+        raise RuntimeError(f"{op}: the array of {describe(x)} is read-only: change a clone()")
+    try:
+        place = read(array, key).shape
+        _put(array, key, value)
+    except (IndexError, TypeError) as error:
+        raise type(error)(f"{op}: {error}; the tensor has shape {array.shape}") from None
+    except ValueError:
+        raise ShapeError(
+            f"{op}: values of shape {value.shape} do not fit into the place of shape {place} in {describe(x)}"
+        ) from None
+
+
+def _put(array: np.ndarray, key: Key, value: Any) -> None:
+    view = array if key.view is None else array[key.view]
+    view[... if key.arrays is None else key.arrays] = value
+
+
+def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
+    if x._requires_grad and not x._prev:
+        raise RuntimeError(
+            f"{op} on {describe(x)}, a leaf that requires a gradient: put it inside `with no_grad():`, or change a "
+            "clone()"
+        )
+    if not is_differentiable(x._data.dtype):
+        raise DtypeError(
+            f"{op}: a value that requires a gradient, into {describe(x)}: integers have no gradients; make it of floats"
+        )
+    if x._used:
+        raise RuntimeError(
+            f"{op} on {describe(x)}, which another operation has used already: that one was made of the old elements; "
+            "change a clone(), or collect the parts in a list and put them together with stack or cat"
+        )
+    if x._data.base is not None:
+        raise RuntimeError(
+            f"{op} on {describe(x)}, which may share its memory with another tensor (it is a view): a change that is "
+            "part of the graph would not be seen there; change a clone()"
+        )
+    data = x._data.copy()
+    if value._data.dtype == object and data.dtype != object:
+        data = data.astype(object)
+    _write(op, x, data, key, value._data)
+    if not value._requires_grad and data.dtype == object:
+        data = lift.nodes(data)
+    old = x._moved()
+    out = record("setitem", data, (old, _rule_of_old(key)), (value, _rule_of_value(key, data.shape, value._data.shape)))
+    x._become(out)
+
+
+def _rule_of_old(key: Key) -> Callable[[np.ndarray], np.ndarray]:
+    def rule(g: np.ndarray) -> np.ndarray:
+        sent = g.copy()
+        _put(sent, key, 0)
+        return sent
+
+    return rule
+
+
+def _rule_of_value(
+    key: Key, shape: tuple[int, ...], value_shape: tuple[int, ...]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """The gradient at the place; where positions repeat, only the value that was written last is there."""
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        sent = read(g, key)
+        if key.may_repeat:
+            numbers = np.arange(sent.size).reshape(sent.shape)
+            last = np.zeros(shape, dtype=numbers.dtype)
+            _put(last, key, numbers)
+            sent = np.where(read(last, key) == numbers, sent, 0)
+        extra = (1,) * (len(value_shape) - sent.ndim)  # NumPy lets a value have more axes of length 1 than its place
+        return unbroadcast(sent.reshape(extra + sent.shape), value_shape)
+
+    return rule
+
+
+# -- operators and their methods ---------------------------------------------------------------------------------------
+
+
+def update(op: str, x: Tensor, function: Callable[..., Tensor], *others: Any, **options: Any) -> Tensor:
+    """`x = function(x, *others)` in place: on constants and under no_grad.
+
+    Raises RuntimeError where the operation would be part of the graph: for a leaf, since its name would silently come
+    to stand for a result; for a result, since others may have used it.
+    """
+    if is_grad_enabled() and any(isinstance(y, ArrayNode) and y._requires_grad for y in (x, *others)):
+        if x._requires_grad and not x._prev:
+            raise RuntimeError(
+                f"{op} on {describe(x)}, a leaf that requires a gradient: put it inside `with no_grad():`"
+            )
+        name = op.rstrip("_")
+        raise RuntimeError(
+            f"{op} on {describe(x)}: results are not changed in place; write x = x.{name}(...), or change constants"
+        )
+    value = function(x, *others, **options)._data
+    if value.shape != x._data.shape:
+        raise ShapeError(f"{op}: a result of shape {value.shape} does not fit into {describe(x)}")
+    if not np.can_cast(value.dtype, x._data.dtype, casting="same_kind"):
+        raise DtypeError(f"{op}: a result of {value.dtype} does not fit into {describe(x)}")
+    _write(op, x, x._data, normalize_key(_EVERYWHERE), value)
+    x._bump()
+    return x
+
+
+def augmented(op: str, x: Tensor, function: Callable[[Any, Any], Tensor], other: Any) -> Tensor:
+    """`x op other`: in place as `update`; where the operation is recorded and x is a result, a new node."""
+    tracked = x._requires_grad or (isinstance(other, ArrayNode) and other._requires_grad)
+    if is_grad_enabled() and tracked and (x._prev or not x._requires_grad):
+        return function(x, other)
+    return update(op, x, function, other)
+
+
+def method(op: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The method `op`, e.g. `add_`, which does `function` in place."""
+
+    def in_place(x: Tensor, *others: Any, **options: Any) -> Tensor:
+        return update(op, x, function, *others, **options)
+
+    in_place.__name__ = in_place.__qualname__ = op
+    in_place.__doc__ = f"`{function.__name__}` in place, for constants and under no_grad; returns the tensor."
+    return in_place

@@ -1,0 +1,38 @@
+"""Warnings where nothing is wrong by the rules and something is probably not meant."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+_ON_THE_WAY = frozenset({"sum", "mean", "**2", "**2.0", "square", "abs", "sqrt", "+", "*", "/", "neg"})
+_FARTHEST = 8
+
+
+def warn_of_broadcast_loss(root: Any) -> None:
+    """Warn where a loss, such as ((p - y) ** 2).mean(), subtracts (N,) and (N, 1): all N times N differences.
+
+    Called when a backward pass starts at `root`, with the operations between it and the difference few and simple.
+    """
+    node = root
+    for _ in range(_FARTHEST):
+        if node._op == "-":
+            a, b = (operand._data.shape for operand in node._prev)
+            if _crosses(a, b):
+                warnings.warn(
+                    f"the loss is of a difference of shapes {a} and {b}, which broadcast to {node._data.shape}: every "
+                    "element with every other one. Give both one shape, e.g. with .squeeze(-1) or .reshape(-1); if all "
+                    "pairs are meant, write x[:, None] - y[None, :]",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            return
+        if node._op not in _ON_THE_WAY or not node._prev:
+            return
+        node = next((operand for operand in node._prev if operand._requires_grad), node._prev[0])
+
+
+def _crosses(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Whether one shape is (N,) and the other (N, 1), for N > 1."""
+    short, tall = sorted((a, b), key=len)
+    return len(short) == 1 and short[0] > 1 and tall == (short[0], 1)

@@ -1,0 +1,3 @@
+"""Tools under torch's names."""
+
+from tensorgrad.utils import checkpoint
