@@ -75,7 +75,7 @@ def _inferred(data: Any) -> np.dtype | None:
     if found.kind == "f":
         kinds = _own_dtypes(data)
         return np.result_type(default_float(), *kinds) if _has_plain(data) or not kinds else np.result_type(*kinds)
-    if found == np.uint64 and not _own_dtypes(data):
+    if (found == np.uint64 and not _own_dtypes(data)) or (found.kind == "O" and type(data) is int):
         raise OverflowError("tensor: a whole number in the data does not fit into int64")
     return found if found.kind in "biu" else None
 
@@ -213,10 +213,12 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
         raise DtypeError("arange: counts in numbers, not in booleans")
     if not all(isfinite(x) for x in (start, end, step)):
         raise ValueError(f"arange: from {start} to {end} by {step} does not end: all three must be finite")
+    if step == 0:
+        raise ValueError("arange: the step is 0")
     if dtype.kind in "iu":
         start, end, step = int(start), int(end), int(step)
-    if step == 0:
-        raise ValueError(f"arange: the step is 0{' as an integer' if dtype.kind in 'iu' else ''}")
+        if step == 0:
+            raise ValueError(f"arange: the step is 0 as {dtype}")
     if (end - start) * step < 0:
         raise ValueError(f"arange: a step of {step} does not lead from {start} to {end}: give it the other sign")
     n = -((start - end) // step) if dtype.kind in "iu" else ceil((end - start) / step)
@@ -305,7 +307,7 @@ def lengths(op: str, size: tuple[Any, ...], named: dict[str, Any] | None = None)
         raise TypeError(f"{op}: needs a shape; () is that of a single number")
     found = integers(op, size)
     if any(n < 0 for n in found):
-        raise ValueError(f"{op}: the shape {found} has a negative length")
+        raise ValueError(f"{op}: lengths are at least 0, got {', '.join(map(str, found))}")
     return found
 
 
@@ -319,7 +321,9 @@ def like(op: str, x: Any, dtype: Any) -> tuple[ArrayNode, np.dtype]:
 
 def number(op: str, x: Any) -> Any:
     """A Python number, from one or from a tensor or an array of one element."""
-    if isinstance(x, (ArrayNode, np.ndarray, np.generic)) and x.size == 1:
+    if isinstance(x, ArrayNode):
+        x = numbers(x._data)
+    if isinstance(x, (np.ndarray, np.generic)) and x.size == 1:
         x = x.item()
     if not isinstance(x, Real):
         raise TypeError(f"{op}: takes numbers, got {x!r}")

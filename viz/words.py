@@ -28,6 +28,8 @@ def local_derivative(op: str, slot: int, operands: Sequence[str], out: str) -> s
     """d(out)/d(operands[slot]) as text, for operations on each element; None for others and for unknown ones."""
     if op.startswith("**") and op != "**":
         return _power_slope(op[2:], operands[0])
+    if op.startswith("to ") and len(operands) == 1:  # a cast: its gradient is cast back
+        return "1"
     texts = LOCAL.get(op.lower(), ())
     return _fill(texts[slot], operands, out) if slot < len(texts) == len(operands) else None
 
@@ -51,7 +53,8 @@ def contribution(op: str, slot: int, operands: Sequence[str], out: str) -> str |
     """
     texts = WHOLE.get(op)
     if texts is not None:
-        return _fill(texts[slot], operands, out) if slot < len(texts) == len(operands) else None
+        # the last operands of some may be left out: a layer without a bias
+        return _fill(texts[slot], operands, out) if slot < len(operands) <= len(texts) else None
     local = local_derivative(op, slot, operands, out)
     if local is None:
         return None
@@ -66,6 +69,8 @@ def formula(op: str, operands: Sequence[str]) -> str:
         return f"{operands[0]}{space}{op}{space}{operands[1]}"
     if op.startswith("**"):
         return f"{operands[0]}{op}"
+    if op.startswith("to ") and len(operands) == 1:
+        return f"{operands[0]}.to({op[3:]})"
     if op == "neg":
         return f"-{operands[0]}"
     return f"{op.lower() if op == 'ReLU' else op}({', '.join(operands)})"

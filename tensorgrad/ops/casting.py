@@ -90,10 +90,10 @@ def _cast(op: str, x: ArrayNode, dtype: Any, copy: bool = False) -> Tensor:
     if not copy and (dtype is None or (a.dtype == wanted and a.dtype != object)):
         return x
     if a.dtype == object and is_differentiable(wanted):
-        # scalar nodes are of no dtype, so whether they had this one already is not known: viz.compare sees to that
-        return record("to", a, (x, lambda g: g))
+        # scalar nodes have no dtype, so each cast is a node here, also those that compare will find changed nothing
+        return record(f"to {wanted}", a, (x, lambda g: g))
     out = lift.numbers(a).astype(wanted)
-    return record("to", out, (x, lambda g: g)) if is_differentiable(wanted) else new(out)
+    return record(f"to {wanted}", out, (x, lambda g: g)) if is_differentiable(wanted) else new(out)
 
 
 def type_(input: Any, dtype: Any = None, non_blocking: Any = False) -> Any:

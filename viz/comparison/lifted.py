@@ -83,9 +83,9 @@ def run_on_both(run: Repeatable, gradient: Any = None, *, most: int = MOST_SCALA
     _check_size(tensors, most)
     leaves = [t for t in tensors if not t._prev and t.requires_grad]
     with _lifted(leaves):
-        lifted = tuple(topological_order(_run_lifted(run)))
+        lifted, stands_for = _without_idle_casts(tensors, topological_order(_run_lifted(run)))
         elements = tuple(t.data for t in lifted)
-        _check_same(tensors, lifted)
+        _check_same(tensors, lifted, stands_for)
     again = set(lifted)
     outside = tuple(t for t in leaves if t in again)
     return Pair(tensors, elements, outside, seed, scalar_root(elements[-1], seed))
@@ -215,9 +215,24 @@ def _check_size(tensors: Sequence[Tensor], most: int) -> None:
         )
 
 
-def _check_same(first: Sequence[Tensor], second: Sequence[Tensor]) -> None:
+def _without_idle_casts(first: Sequence[Tensor], second: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], dict]:
+    """The second run's nodes without the casts that changed nothing in the first, and what stands in their places.
+
+    Scalar nodes have no dtype, so where a tensor of the right dtype is returned itself, a lifted one is cast.
+    """
+    kept: list[Tensor] = []
+    stands_for: dict[Tensor, Tensor] = {}
+    for t in second:
+        if t._op.startswith("to ") and (len(kept) == len(first) or first[len(kept)]._op != t._op):
+            stands_for[t] = stands_for.get(t._prev[0], t._prev[0])
+        else:
+            kept.append(t)
+    return tuple(kept), stands_for
+
+
+def _check_same(first: Sequence[Tensor], second: Sequence[Tensor], stands_for: dict[Tensor, Tensor]) -> None:
     """Raise UserError unless both runs built the same graph: place by place the same operation, shape, operands."""
-    descriptions = _described(first), _described(second)
+    descriptions = _described(first, {}), _described(second, stands_for)
     for i, (one, two) in enumerate(zip(*descriptions, strict=False)):
         if one != two:
             raise UserError(f"compare: {_ANOTHER_GRAPH}: its node {i} was {one} and then {two}")
@@ -237,9 +252,9 @@ _ANOTHER_GRAPH = (
 )
 
 
-def _described(order: Sequence[Tensor]) -> list[str]:
+def _described(order: Sequence[Tensor], stands_for: dict[Tensor, Tensor]) -> list[str]:
     place = {t: i for i, t in enumerate(order)}
-    return [_describe(t, [place[parent] for parent in t._prev]) for t in order]
+    return [_describe(t, [place[stands_for.get(parent, parent)] for parent in t._prev]) for t in order]
 
 
 def _describe(t: Tensor, parents: Sequence[int]) -> str:
