@@ -51,3 +51,23 @@ def integers(op: str, given: tuple[Any, ...]) -> tuple[int, ...]:
         return tuple(index(n) for n in given)
     except TypeError:
         raise TypeError(f"{op}: takes whole numbers, got {given}") from None
+
+
+def several(op: str, given: tuple[Any, ...], name: str, keyword: Any) -> tuple[int, ...]:
+    """Lengths or axes given as separate arguments, as one sequence, or under their name."""
+    if keyword is not None:
+        if given:
+            raise TypeError(f"{op}: {name} is given twice, by position and by name")
+        given = (keyword,)
+    if not given:
+        raise TypeError(f"{op}: {name} is missing")
+    return integers(op, given)
+
+
+def new_axis(op: str, dim: int, shape: tuple[int, ...]) -> int:
+    """Where an axis is to be put into `shape`: from 0 to the number of its axes, from the end if negative."""
+    (d,) = integers(op, (dim,))
+    n = len(shape) + 1
+    if not -n <= d < n:
+        raise IndexError(f"{op}: dim {d} is no place for an axis in shape {shape}; it must be from {-n} to {n - 1}")
+    return d % n
