@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tensorgrad import autograd, backends, cuda, linalg, missing, nn, random
+from tensorgrad import autograd, backends, cuda, linalg, missing, nn, random, utils
 from tensorgrad.checks import debug, set_debug
 from tensorgrad.creation import (
     arange,
@@ -31,7 +31,15 @@ from tensorgrad.creation import (
 )
 from tensorgrad.devices import device
 from tensorgrad.dtypes import get_default_dtype, set_default_dtype
-from tensorgrad.grad_mode import enable_grad, is_grad_enabled, no_grad
+from tensorgrad.explain import Explanation, explain
+from tensorgrad.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from tensorgrad.ops.casting import clone
 from tensorgrad.ops.einsum import einsum, inner, tensordot
 from tensorgrad.ops.elementwise import (
