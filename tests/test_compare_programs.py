@@ -107,6 +107,17 @@ def test_a_program_that_draws_from_tensorgrads_generator_runs_the_same_each_time
     assert tensorgrad.rand(1).item() == after_one_run
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_casts_are_compared_also_those_that_change_nothing(dtype: type) -> None:
+    def program(x: Tensor) -> Tensor:
+        y = (x.float().double() * 2).float()
+        z = x.double() + x.float() + x.to(x.dtype).cpu().clone()  # two casts of one tensor, of which one may be idle
+        return (y + z.double()).tanh().sum().double()
+
+    x = Tensor(X, dtype=dtype, requires_grad=True)
+    assert compare(program, x, finite_differences=False).ok
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 

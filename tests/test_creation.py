@@ -163,7 +163,7 @@ def test_the_default_dtype_is_that_of_new_floats(float64_as_default: None):
 
 
 def test_the_default_dtype_is_of_floats():
-    with pytest.raises(TypeError, match="set_default_dtype: .*, not int64"):
+    with pytest.raises(TypeError, match=r"set_default_dtype: .*, not int64"):
         tensorgrad.set_default_dtype(np.int64)
     assert tensorgrad.get_default_dtype() == np.float32
 

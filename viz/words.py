@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viz.wording import elementwise, functional, index, linalg, reduce, shape
+from viz.wording import casting, elementwise, functional, index, linalg, reduce, shape
 
-_FAMILIES = (elementwise, linalg, reduce, shape, index, functional)
+_FAMILIES = (elementwise, linalg, reduce, shape, index, functional, casting)
 
 LOCAL: dict[str, tuple[str, ...]] = {op: texts for family in _FAMILIES for op, texts in family.LOCAL.items()}
 """For operations on each element: the local derivative for each operand; the contribution is that times {g}."""
 
 WHOLE: dict[str, tuple[str, ...]] = {op: texts for family in _FAMILIES for op, texts in family.WHOLE.items()}
 """For the others: the contribution for each operand."""
+
+EVERY: dict[str, str] = {op: text for family in _FAMILIES for op, text in getattr(family, "EVERY", {}).items()}
+"""For those of any number of operands: the contribution for one of them, which is {a} there."""
 
 PROSE: frozenset[str] = frozenset().union(*(family.PROSE for family in _FAMILIES))
 """Operations whose rule is a sentence: it depends on arguments that a node does not remember."""
@@ -51,6 +54,8 @@ def contribution(op: str, slot: int, operands: Sequence[str], out: str) -> str |
 
     op  as `entry` gives it
     """
+    if op in EVERY:
+        return _fill(EVERY[op], operands[slot : slot + 1], out) if slot < len(operands) else None
     texts = WHOLE.get(op)
     if texts is not None:
         # the last operands of some may be left out: a layer without a bias

@@ -92,6 +92,8 @@ def _cast(op: str, x: ArrayNode, dtype: Any, copy: bool = False) -> Tensor:
     if a.dtype == object and is_differentiable(wanted):
         # scalar nodes have no dtype, so each cast is a node here, also those that compare will find changed nothing
         return record(f"to {wanted}", a, (x, lambda g: g))
+    if wanted == object:  # the dtype of a lifted tensor, for a constant
+        wanted = np.dtype(np.float64)
     out = lift.numbers(a).astype(wanted)
     return record(f"to {wanted}", out, (x, lambda g: g)) if is_differentiable(wanted) else new(out)
 

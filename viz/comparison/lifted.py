@@ -223,11 +223,17 @@ def _without_idle_casts(first: Sequence[Tensor], second: Sequence[Tensor]) -> tu
     kept: list[Tensor] = []
     stands_for: dict[Tensor, Tensor] = {}
     for t in second:
-        if t._op.startswith("to ") and (len(kept) == len(first) or first[len(kept)]._op != t._op):
+        partner = first[len(kept)]._op if len(kept) < len(first) else ""
+        if t._op.startswith("to ") and t._op != partner and not (_is_to_lifted(t) and partner.startswith("to ")):
             stands_for[t] = stands_for.get(t._prev[0], t._prev[0])
         else:
             kept.append(t)
     return tuple(kept), stands_for
+
+
+def _is_to_lifted(t: Tensor) -> bool:
+    """Whether it is a cast to the dtype of a lifted tensor, which may stand for any."""
+    return t._op == "to object"
 
 
 def _check_same(first: Sequence[Tensor], second: Sequence[Tensor], stands_for: dict[Tensor, Tensor]) -> None:
@@ -260,7 +266,8 @@ def _described(order: Sequence[Tensor], stands_for: dict[Tensor, Tensor]) -> lis
 def _describe(t: Tensor, parents: Sequence[int]) -> str:
     if not parents:
         return f"a {'leaf' if t.requires_grad else 'constant'} of shape {t.shape}"
-    return f"{t._op!r} of the nodes {', '.join(map(str, parents))}, of shape {t.shape}"
+    op = "a cast" if t._op.startswith("to ") else repr(t._op)
+    return f"{op} of the nodes {', '.join(map(str, parents))}, of shape {t.shape}"
 
 
 def _all_values(elements: np.ndarray) -> bool:
