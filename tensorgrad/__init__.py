@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tensorgrad import autograd, backends, cuda, linalg, missing, nn, random, utils
+from tensorgrad import amp, autograd, backends, cuda, linalg, missing, nn, optim, random, utils
 from tensorgrad.checks import debug, set_debug
 from tensorgrad.creation import (
     arange,
@@ -180,6 +180,7 @@ from tensorgrad.sampling import (
     randn_like,
     randperm,
 )
+from tensorgrad.serialization import load, save
 from tensorgrad.tensor import Tensor
 
 float16, float32, float64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)

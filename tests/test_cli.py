@@ -14,7 +14,7 @@ import pytest
 from command_line import SEVEN, files_in, run
 
 from micrograd.backprop import add, overwrite
-from tensorgrad.ops import elementwise
+from tensorgrad.ops import functions
 from viz import cli, trace
 from viz.commands import demo as demo_command
 from viz.commands import draw as draw_command
@@ -268,9 +268,9 @@ def test_compare_json_and_picture(folder):
 
 
 def test_compare_exits_with_1_on_a_mismatch(monkeypatch):
-    right = elementwise.record  # to be wrong for tanh, in the tensor engine only
+    right = functions.record  # to be wrong for tanh, in the tensor engine only
     monkeypatch.setattr(
-        elementwise,
+        functions,
         "record",
         lambda op, data, *edges: right(op, data, *((x, (lambda g: g * 0.5) if op == "tanh" else r) for x, r in edges)),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorgrad import lift
 from tensorgrad.dtypes import default_float, rank, result_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
@@ -73,6 +74,26 @@ def composed(op: str, program: Callable[..., Tensor], *operands: ArrayNode) -> T
     """
     out = program(*operands)
     return record(op, out._data, *[(x, forward_only) for x in operands])
+
+
+@quiet
+def function(op: str, x: Operand, value: Callable[[Any], Any], slope: Callable[[Any], Any]) -> Tensor:
+    """A function of one number on each element, from the function and its derivative on arrays; integers become floats.
+
+    Both are computed in float32 for float16, and in a lift they are called with one number after the other.
+    """
+    x, a = float_operand(op, x)
+    if a.dtype == object:
+        return record(op, lift.mapped(op, a, value, slope), (x, forward_only))
+    if a.dtype == np.float16:
+        return record(op, as_float16(value(a.astype(np.float32))), (x, lambda g: g * slope(a.astype(np.float32))))
+    return record(op, value(a), (x, lambda g: g * slope(a)))
+
+
+@quiet
+def as_float16(a: Any) -> np.ndarray:
+    """float32 rounded to float16; what leaves its range is inf."""
+    return np.asarray(a, dtype=np.float16)
 
 
 def each(a: np.ndarray, method: str) -> np.ndarray:

@@ -6,16 +6,23 @@ import math
 
 import numpy as np
 
-from op_cases.case import NONZERO, POSITIVE, REAL, each
+from op_cases.case import NONZERO, POSITIVE, REAL, Domain, each, elements
+
+WIDE = Domain(-6.0, 6.0)
+BELOW_1 = Domain(-0.9, 0.9)
+ABOVE_MINUS_1 = Domain(-0.8, 2.0)
+UNIT = Domain(0.0, 1.0)
 
 CASES = (
     each("add", lambda m, x, y: x + y, REAL, REAL),
     each("add number", lambda m, x: x + 3, REAL),
     each("add number first", lambda m, x: 3.5 + x, REAL),
     each("add itself", lambda m, x: x + x, REAL),
+    elements("add alpha", lambda m, x, y: m.add(x, y, alpha=2.5), REAL, REAL),
     each("sub", lambda m, x, y: x - y, REAL, REAL),
     each("sub number", lambda m, x: x - 3, REAL),
     each("sub number first", lambda m, x: 3.5 - x, REAL),
+    elements("sub alpha", lambda m, x, y: m.sub(x, y, alpha=3), REAL, REAL),
     each("mul", lambda m, x, y: x * y, REAL, REAL),
     each("mul number", lambda m, x: x * 3, REAL),
     each("mul number first", lambda m, x: 3.5 * x, REAL),
@@ -23,6 +30,13 @@ CASES = (
     each("div", lambda m, x, y: x / y, REAL, NONZERO),
     each("div number", lambda m, x: x / 3, REAL),
     each("div number first", lambda m, x: 2 / x, NONZERO),
+    elements("div trunc", lambda m, x, y: m.div(x, y, rounding_mode="trunc"), WIDE, NONZERO),
+    elements("div floor", lambda m, x, y: m.div(x, y, rounding_mode="floor"), WIDE, NONZERO),
+    elements("floor_divide", lambda m, x, y: x // y, WIDE, NONZERO, torch=False),
+    elements("floor_divide number first", lambda m, x: 5 // x, NONZERO, torch=False),
+    elements("remainder", lambda m, x, y: x % y, WIDE, NONZERO),
+    elements("remainder number", lambda m, x: x % 2, WIDE),
+    elements("remainder number first", lambda m, x: 5 % x, NONZERO, torch=False),
     each("pow", lambda m, x, y: x**y, POSITIVE, REAL),
     each("pow number 0", lambda m, x: x**0, REAL),
     each("pow number 1", lambda m, x: x**1, REAL),
@@ -33,16 +47,71 @@ CASES = (
     each("pow number -2.5", lambda m, x: x**-2.5, POSITIVE),
     each("pow number first", lambda m, x: 2**x, REAL),
     each("neg", lambda m, x: -x, REAL),
+    elements("positive", lambda m, x: +x * 2, REAL),
     each("abs", lambda m, x: abs(x), NONZERO),
+    elements("square", lambda m, x: m.square(x), REAL),
+    elements("reciprocal", lambda m, x: m.reciprocal(x), NONZERO),
+    elements("lerp number", lambda m, x, y: m.lerp(x, y, 0.25), REAL, REAL),
+    elements("lerp number, far", lambda m, x, y: m.lerp(x, y, 1.5), REAL, REAL),
+    elements("lerp", lambda m, x, w: m.lerp(x, x * 3, w), REAL, UNIT),
     each("exp", lambda m, x: m.exp(x), REAL),
+    elements("exp2", lambda m, x: m.exp2(x), REAL),
+    elements("expm1", lambda m, x: m.expm1(x), REAL),
     each("log", lambda m, x: m.log(x), POSITIVE),
+    elements("log2", lambda m, x: m.log2(x), POSITIVE),
+    elements("log10", lambda m, x: m.log10(x), POSITIVE),
+    elements("log1p", lambda m, x: m.log1p(x), ABOVE_MINUS_1),
     each("sqrt", lambda m, x: m.sqrt(x), POSITIVE),
+    elements("rsqrt", lambda m, x: m.rsqrt(x), POSITIVE),
     each("sin", lambda m, x: m.sin(x), REAL),
     each("cos", lambda m, x: m.cos(x), REAL),
+    elements("tan", lambda m, x: m.tan(x), BELOW_1),
+    elements("asin", lambda m, x: m.asin(x), BELOW_1),
+    elements("acos", lambda m, x: m.acos(x), BELOW_1),
+    elements("atan", lambda m, x: m.atan(x), WIDE),
+    elements("sinh", lambda m, x: m.sinh(x), REAL),
+    elements("cosh", lambda m, x: m.cosh(x), REAL),
     each("tanh", lambda m, x: m.tanh(x), REAL),
+    elements("erf", lambda m, x: m.erf(x), REAL),
+    elements("erf wide", lambda m, x: m.erf(x), WIDE),
     each("sigmoid", lambda m, x: m.sigmoid(x), REAL),
+    elements("logsigmoid", lambda m, x: m.nn.functional.logsigmoid(x), WIDE),
+    elements("softplus", lambda m, x: m.nn.functional.softplus(x), WIDE),
+    elements("softplus beta", lambda m, x: m.nn.functional.softplus(x, beta=2.5, threshold=4.0), WIDE),
+    elements("silu", lambda m, x: m.nn.functional.silu(x), WIDE),
+    elements("gelu", lambda m, x: m.nn.functional.gelu(x), WIDE),
+    elements("gelu tanh", lambda m, x: m.nn.functional.gelu(x, approximate="tanh"), WIDE),
     each("relu", lambda m, x: m.relu(x), NONZERO),
-)
+    elements("relu6", lambda m, x: m.nn.functional.relu6(x * 4), NONZERO),
+    elements("hardtanh", lambda m, x: m.nn.functional.hardtanh(x), REAL),
+    elements("hardtanh limits", lambda m, x: m.nn.functional.hardtanh(x, -0.5, 1.5), REAL),
+    elements("leaky_relu", lambda m, x: m.nn.functional.leaky_relu(x), NONZERO),
+    elements("leaky_relu slope", lambda m, x: m.nn.functional.leaky_relu(x, 0.3), NONZERO),
+    elements("elu", lambda m, x: m.nn.functional.elu(x), NONZERO),
+    elements("elu alpha", lambda m, x: m.nn.functional.elu(x, alpha=1.7), NONZERO),
+    elements("floor", lambda m, x: m.floor(x), WIDE),
+    elements("ceil", lambda m, x: m.ceil(x), WIDE),
+    elements("trunc", lambda m, x: m.trunc(x), WIDE),
+    elements("round", lambda m, x: m.round(x), WIDE),
+    elements("round decimals", lambda m, x: m.round(x, decimals=1), WIDE),
+    elements("sign", lambda m, x: m.sign(x), NONZERO),
+    elements("maximum", lambda m, x, y: m.maximum(x, y), REAL, REAL),
+    elements("maximum itself", lambda m, x: m.maximum(x, x), REAL),
+    elements("minimum", lambda m, x, y: m.minimum(x, y), REAL, REAL),
+    elements("clamp", lambda m, x: m.clamp(x, -1, 1), REAL),
+    elements("clamp min", lambda m, x: m.clamp(x, min=-0.5), REAL),
+    elements("clamp max", lambda m, x: m.clamp(x, max=0.5), REAL),
+    elements("clamp min tensor", lambda m, x, y: m.clamp(x, min=y), REAL, REAL),
+    elements("clamp max tensor", lambda m, x, y: m.clamp(x, max=y), REAL, REAL),
+    elements("clamp tensors", lambda m, x, y: m.clamp(x, y - 0.5, y * y), REAL, REAL),
+    elements("where", lambda m, x, y: m.where(x > y, x * 2, y), REAL, REAL),
+    elements("where number", lambda m, x: m.where(x > 0, x, 0.5), REAL),
+    elements("where number first", lambda m, x: m.where(x > 0, 2, x), REAL),
+    elements("masked_fill", lambda m, x: m.masked_fill(x, x > 0, 0.5), REAL),
+    elements("masked_fill with -inf", lambda m, x: m.exp(m.masked_fill(x, x > 0, -math.inf)), REAL),
+    elements("masked_fill broadcast", lambda m, x, y: m.masked_fill(x, y > 0, 3) * y, REAL, REAL),
+    elements("nan_to_num", lambda m, x: m.nan_to_num(m.where(x > 0, x, math.nan), 7.0), REAL),
+)  # fmt: skip
 
 FLOATS = {
     "exp": math.exp,
@@ -56,17 +125,91 @@ FLOATS = {
 }
 """For numbers: what `Value` has as methods."""
 
-PLAIN = ()
+PLAIN = (
+    elements("isnan", lambda m, x: m.isnan(m.where(x > 0, math.nan, x)), REAL),
+    elements("isinf", lambda m, x: m.isinf(m.where(x > 0, -math.inf, x)), REAL),
+    elements("isfinite", lambda m, x: m.isfinite(m.where(x > 0, math.inf, x)), REAL),
+    elements("isclose", lambda m, x, y: m.isclose(x, y, rtol=0.5), REAL, REAL),
+    elements("isclose atol", lambda m, x: m.isclose(x, m.round(x), atol=0.25), REAL),
+    elements("logical_and", lambda m, x, y: m.logical_and(x > 0, y > 0), REAL, REAL),
+    elements("logical_or", lambda m, x, y: m.logical_or(x > 0, y > 0), REAL, REAL),
+    elements("logical_xor", lambda m, x, y: m.logical_xor(x > 0, y > 0), REAL, REAL),
+    elements("logical_not", lambda m, x: m.logical_not(m.round(x)), REAL),
+    elements("bitwise_and", lambda m, x, y: (x > 0) & (y > 0), REAL, REAL),
+    elements("bitwise_or", lambda m, x, y: (x > 0) | (y > 0), REAL, REAL),
+    elements("bitwise_xor", lambda m, x, y: (x > 0) ^ (y > 0), REAL, REAL),
+    elements("bitwise_not", lambda m, x: ~(x > 0), REAL),
+    elements("where alone", lambda m, x: m.where(x > 0)[-1], REAL),
+    elements("where two numbers", lambda m, x: m.where(x > 0, 1, 0), REAL),
+)
 """Those whose results are constants: no gradient, integers or booleans mostly."""
 
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def _on_numbers(x, function):
+    return np.asarray(function(x), dtype=np.float64)
+
+
 NUMPY = {
+    "add": lambda x, y, alpha: x + alpha * y,
+    "sub": lambda x, y, alpha: x - alpha * y,
+    "div": lambda x, y, rounding_mode: np.trunc(x / y) if rounding_mode == "trunc" else np.floor(x / y),
+    "square": np.square,
+    "reciprocal": lambda x: 1 / x,
+    "lerp": lambda x, y, w: x * (1 - w) + y * w,
     "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": lambda x: np.exp(x) - 1,
     "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": lambda x: np.log(1 + x),
     "sqrt": np.sqrt,
+    "rsqrt": lambda x: x**-0.5,
     "sin": np.sin,
     "cos": np.cos,
+    "tan": lambda x: np.sin(x) / np.cos(x),
+    "asin": lambda x: np.arctan2(x, np.sqrt(1 - x * x)),
+    "acos": lambda x: np.arctan2(np.sqrt(1 - x * x), x),
+    "atan": lambda x: np.arctan2(x, 1),
+    "sinh": lambda x: (np.exp(x) - np.exp(-x)) / 2,
+    "cosh": lambda x: (np.exp(x) + np.exp(-x)) / 2,
     "tanh": np.tanh,
+    "erf": lambda x: _on_numbers(x, _erf),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "logsigmoid": lambda x: -np.log(1 + np.exp(-x)),
+    "softplus": lambda x, beta=1, threshold=20: np.where(x * beta > threshold, x, np.log(1 + np.exp(beta * x)) / beta),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "gelu": lambda x, approximate="none": (
+        x * 0.5 * (1 + _on_numbers(x / 2**0.5, _erf))
+        if approximate == "none"
+        else x * 0.5 * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
+    ),
     "relu": lambda x: np.maximum(x, 0),
+    "relu6": lambda x: np.minimum(np.maximum(x, 0), 6),
+    "hardtanh": lambda x, low=-1, high=1: np.minimum(np.maximum(x, low), high),
+    "leaky_relu": lambda x, slope=0.01: np.maximum(x, 0) + slope * np.minimum(x, 0),
+    "elu": lambda x, alpha=1: np.maximum(x, 0) + alpha * (np.exp(np.minimum(x, 0)) - 1),
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.round,
+    "sign": np.sign,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "clamp": lambda x, min=-np.inf, max=np.inf: np.minimum(np.maximum(x, min), max),
+    "where": lambda c, *xy: np.where(c, *xy) if xy else np.nonzero(np.atleast_1d(c)),
+    "masked_fill": lambda x, mask, value: np.where(mask, value, x),
+    "nan_to_num": lambda x, nan: np.where(np.isnan(x), nan, x),
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "isclose": np.isclose,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+    "logical_not": np.logical_not,
 }
 """For arrays: the forward value by NumPy's own functions."""
