@@ -1,0 +1,1 @@
+"""Small programs written for torch. Each has `main()`, which trains something and returns the losses."""
