@@ -175,7 +175,7 @@ def _shared(op: str, choose: Callable[..., Any], x: ArrayNode, axes: tuple[int, 
         tied |= np.isnan(plain) & np.isnan(out)
     n = np.count_nonzero(tied, axis=axes, keepdims=True) if a.ndim else 1
     if a.dtype == object:
-        out = total(np.where(tied, a, 0), axes, True) / n
+        out = np.asarray(total(np.where(tied, a, 0), axes, True) / n)
 
     def rule(g: np.ndarray) -> np.ndarray:
         return np.where(tied, (g.reshape(wide) / n).astype(g.dtype), 0)

@@ -113,7 +113,7 @@ def _norm(
         raise ShapeError(f"{op}: of order {p:g} over no elements, of shape {a.shape}: there is none to choose")
     wide = kept(a.shape, axes)
     after = wide if keep else without(a.shape, axes)
-    out = (_norm_of_nodes if a.dtype == object else _norm_of_numbers)(a, p, axes).reshape(wide)
+    out = np.asarray((_norm_of_nodes if a.dtype == object else _norm_of_numbers)(a, p, axes))
     rule = _rule(a, out, p, axes)
     return record(op, out.astype(_real(a), copy=False).reshape(after), (x, lambda g: rule(g.reshape(wide))))
 

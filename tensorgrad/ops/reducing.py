@@ -71,6 +71,7 @@ def check_real(op: str, a: np.ndarray) -> None:
 
 def total(a: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
     """The sum, in the dtype in which it runs."""
+    a = np.asarray(a)  # of one scalar node NumPy's functions make a bare one
     out = a.sum(axis=axes, keepdims=keep, dtype=sum_dtype(a.dtype))
     return lift.nodes(out) if a.dtype == object else np.asarray(out)
 

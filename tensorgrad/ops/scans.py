@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorgrad import lift
 from tensorgrad.dtypes import sum_dtype
 from tensorgrad.node import quiet, record
 from tensorgrad.ops.reducing import along, cast, one_axis_at_least
@@ -23,6 +24,8 @@ def cumsum(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | Non
     out = np.add.accumulate(one_axis_at_least(a), axis=where, dtype=run)
     if a.dtype == np.float16:
         out = out.astype(a.dtype)
+    if a.dtype == object:
+        out = _apart("cumsum", out)
 
     def rule(g: np.ndarray) -> np.ndarray:
         backwards = np.flip(one_axis_at_least(g), where)
@@ -43,6 +46,8 @@ def cumprod(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | No
     line = one_axis_at_least(a)
     out = np.multiply.accumulate(line, axis=where, dtype=run)
     result = out.astype(a.dtype) if a.dtype == np.float16 else out
+    if a.dtype == object:
+        result = _apart("cumprod", out)
 
     def rule(g: np.ndarray) -> np.ndarray:
         factors = np.moveaxis(line, where, 0)
@@ -55,3 +60,8 @@ def cumprod(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | No
         return np.moveaxis(sent, 0, where).reshape(shape)
 
     return record("cumprod", result.reshape(shape), (x, rule))
+
+
+def _apart(op: str, running: np.ndarray) -> np.ndarray:
+    """Scalar nodes of the results' own: a running sum also receives what comes back through the sums after it."""
+    return lift.own(op, running, [running], tracked=True)

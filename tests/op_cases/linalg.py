@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from op_cases.case import array
 
 CASES = (
@@ -13,10 +15,47 @@ CASES = (
     array("matmul batch, vector", lambda m, x, y: x @ y, ((2, 4, 3), (3,)), ((3,), (2, 3, 4)), ((2, 2, 4, 3), (3,))),
     array("matmul empty", lambda m, x, y: x @ y, ((0,), (0,)), ((2, 0), (0, 3)), ((0, 3), (3, 2)), ((0, 2, 3), (3, 2))),
     array("matmul itself", lambda m, x: x @ x, (3,), (2, 2), (2, 3, 3)),
+    array("mm", lambda m, x, y: m.mm(x, y), ((2, 3), (3, 4)), ((0, 3), (3, 2))),
+    array("bmm", lambda m, x, y: m.bmm(x, y), ((2, 4, 3), (2, 3, 2)), ((0, 2, 3), (0, 3, 1))),
+    array("mv", lambda m, x, y: m.mv(x, y), ((2, 3), (3,)), ((2, 0), (0,))),
+    array("dot", lambda m, x, y: m.dot(x, y), ((3,), (3,)), ((0,), (0,))),
+    array("dot itself", lambda m, x: m.dot(x, x), (3,)),
+    array("outer", lambda m, x, y: m.outer(x, y), ((2,), (3,)), ((0,), (3,)), ((1,), (1,))),
+    array("outer itself", lambda m, x: m.outer(x, x), (3,)),
+    array("inner", lambda m, x, y: m.inner(x, y), ((3,), (3,)), ((2, 3), (4, 3)), ((2, 4, 3), (3,)), ((2, 0), (3, 0))),
+    array("inner number", lambda m, x, y: m.inner(x, y), ((), (2, 3)), ((2,), ())),
+    array("addmm", lambda m, c, x, y: m.addmm(c, x, y), ((2, 4), (2, 3), (3, 4)), ((4,), (2, 0), (0, 4))),
+    array("addmm scaled", lambda m, c, x, y: m.addmm(c, x, y, beta=0.5, alpha=-2), ((), (2, 3), (3, 1))),
+    array("trace", lambda m, x: m.trace(x), (3, 3), (2, 3), (4, 2), (0, 2)),
+    array("tensordot", lambda m, x, y: m.tensordot(x, y, 2), ((4, 2, 3), (2, 3, 5)), ((2, 0), (2, 0))),
+    array("tensordot of nothing", lambda m, x, y: m.tensordot(x, y, 0), ((2, 3), (4,)), ((), (2,))),
+    array("tensordot pairs", lambda m, x, y: m.tensordot(x, y, ([-1, 0], [1, 2])), ((2, 4, 3), (5, 3, 2))),
+    array("einsum matmul", lambda m, x, y: m.einsum("ij,jk->ik", x, y), ((2, 3), (3, 4)), ((2, 0), (0, 3))),
+    array("einsum of one", lambda m, x: m.einsum("ij->j", x), (2, 3), (0, 3)),
+    array("einsum transposed", lambda m, x: m.einsum("ba", x), (2, 3)),
+    array("einsum diagonal", lambda m, x: m.einsum("iij->ij", x), (2, 2, 3)),
+    array("einsum trace", lambda m, x: m.einsum("ii", x), (3, 3)),
+    array("einsum heads", lambda m, q, k: m.einsum("bhqd,bhkd->bhqk", q, k), ((2, 2, 3, 4), (2, 2, 2, 4))),
+    array("einsum ellipsis", lambda m, x, y: m.einsum("...i,ij->...j", x, y), ((2, 4, 3), (3, 2)), ((3,), (3, 2))),
+    array("einsum three", lambda m, x, y, z: m.einsum("i,ij,j->", x, y, z), ((2,), (2, 3), (3,))),
+    array("einsum four", lambda m, w, x, y, z: m.einsum("ij,jk,kl,l->i", w, x, y, z), ((2, 3), (3, 1), (1, 4), (4,))),
+    array("einsum itself", lambda m, x: m.einsum("ij,kj->ik", x, x), (2, 3)),
+    array("einsum left out", lambda m, x, y: m.einsum("ij,kl->l", x, y), ((2, 3), (1, 2))),
 )  # fmt: skip
 
 PLAIN = ()
 """Those whose results are constants: no gradient, integers or booleans mostly."""
 
-NUMPY = {}
+NUMPY = {
+    "mm": np.matmul,
+    "bmm": np.matmul,
+    "mv": np.matmul,
+    "dot": np.dot,
+    "outer": np.outer,
+    "inner": np.inner,
+    "addmm": lambda c, x, y, beta=1, alpha=1: beta * c + alpha * (x @ y),
+    "trace": np.trace,
+    "tensordot": np.tensordot,
+    "einsum": np.einsum,
+}
 """For arrays: the forward value by NumPy's own functions."""
