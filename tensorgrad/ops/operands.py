@@ -84,7 +84,8 @@ def function(op: str, x: Operand, value: Callable[[Any], Any], slope: Callable[[
     """
     x, a = float_operand(op, x)
     if a.dtype == object:
-        return record(op, lift.mapped(op, a, value, slope), (x, forward_only))
+        out = lift.mapped(op, a, lambda v: float(value(v)), lambda v: float(slope(v)))
+        return record(op, out, (x, forward_only))
     if a.dtype == np.float16:
         return record(op, as_float16(value(a.astype(np.float32))), (x, lambda g: g * slope(a.astype(np.float32))))
     return record(op, value(a), (x, lambda g: g * slope(a)))
