@@ -1,5 +1,39 @@
 """Neural-network parts under torch's names."""
 
-from tensorgrad.nn import functional
+from typing import TYPE_CHECKING
 
-__all__ = ["functional"]
+from tensorgrad import missing
+from tensorgrad.nn import functional, init, utils
+from tensorgrad.nn.activations import (
+    ELU,
+    GELU,
+    Hardtanh,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+)
+from tensorgrad.nn.containers import ModuleDict, ModuleList, Sequential
+from tensorgrad.nn.layers import Dropout, Embedding, Flatten, Identity, LayerNorm, Linear, RMSNorm
+from tensorgrad.nn.losses import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
+from tensorgrad.nn.module import Module
+from tensorgrad.nn.parameter import Parameter
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+    __getattr__ = missing.names_of(__name__)
