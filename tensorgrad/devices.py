@@ -57,8 +57,3 @@ def check_device(op: str, wanted: Any) -> None:
         device(wanted)
     except (RuntimeError, TypeError) as error:
         raise type(error)(f"{op}: {error}") from None
-
-
-def of(x: object) -> device:
-    """Where a tensor is: on the CPU."""
-    return CPU

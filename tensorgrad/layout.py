@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from tensorgrad.node import operand
 from tensorgrad.ops.axes import normalize_one
 
 
+@overload
+def size(x: Any, dim: None = None) -> tuple[int, ...]: ...
+@overload
+def size(x: Any, dim: int) -> int: ...
 def size(x: Any, dim: int | None = None) -> tuple[int, ...] | int:
     """The shape, or the length of one axis."""
     shape = operand(x, "size")._data.shape
@@ -24,6 +28,10 @@ def element_size(x: Any) -> int:
     return operand(x, "element_size")._data.itemsize
 
 
+@overload
+def stride(x: Any, dim: None = None) -> tuple[int, ...]: ...
+@overload
+def stride(x: Any, dim: int) -> int: ...
 def stride(x: Any, dim: int | None = None) -> tuple[int, ...] | int:
     """How many elements further in memory the next one along each axis stands, or along one axis."""
     a = operand(x, "stride")._data

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from tensorgrad import creation, devices, layout, missing, queries, sampling
 from tensorgrad.node import ArrayNode
@@ -28,11 +30,25 @@ from tensorgrad.ops import (
 from tensorgrad.ops import shape as shaping
 from tensorgrad.ops import softmax as softmaxes
 
+if TYPE_CHECKING:
+    from tensorgrad.tensor import Tensor
+
 
 class Methods(ArrayNode):
     """What `Tensor` has from `ops`. Operators are in `tensor`."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # type checkers do not see through the property(attrgetter(...)) of ArrayNode
+
+        @property
+        def data(self) -> np.ndarray: ...
+        @data.setter
+        def data(self, value: Any) -> None: ...
+        @property
+        def requires_grad(self) -> Literal[True, False]: ...
+        @requires_grad.setter
+        def requires_grad(self, value: Literal[True, False]) -> None: ...
 
     # -- elementwise -----------------------------------------------------------------------------------------------
 
@@ -140,9 +156,19 @@ class Methods(ArrayNode):
     movedim = transposing.movedim
     moveaxis = transposing.moveaxis
     t = transposing.t
-    T = property(transposing.T)
-    mT = property(transposing.mT)
-    H = property(transposing.H)
+
+    @property
+    def T(self) -> Tensor:
+        return transposing.T(self)
+
+    @property
+    def mT(self) -> Tensor:
+        return transposing.mT(self)
+
+    @property
+    def H(self) -> Tensor:
+        return transposing.H(self)
+
     flip = flipping.flip
     fliplr = flipping.fliplr
     flipud = flipping.flipud
@@ -222,7 +248,11 @@ class Methods(ArrayNode):
     is_complex = queries.is_complex
     bernoulli = sampling.bernoulli
     multinomial = sampling.multinomial
-    device = property(devices.of)
+
+    @property
+    def device(self) -> devices.device:
+        return devices.CPU
+
     if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
         __getattr__ = missing.attribute
 

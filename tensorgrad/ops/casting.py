@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -92,12 +92,16 @@ def _cast(op: str, x: ArrayNode, dtype: Any, copy: bool = False) -> Tensor:
     if a.dtype == object and is_differentiable(wanted):
         # scalar nodes have no dtype, so each cast is a node here, also those that compare will find changed nothing
         return record(f"to {wanted}", a, (x, lambda g: g))
-    if wanted == object:  # the dtype of a lifted tensor, for a constant
+    if wanted.kind == "O":  # the dtype of a lifted tensor, for a constant
         wanted = np.dtype(np.float64)
     out = lift.numbers(a).astype(wanted)
     return record(f"to {wanted}", out, (x, lambda g: g)) if is_differentiable(wanted) else new(out)
 
 
+@overload
+def type_(input: Any, dtype: None = None) -> str: ...
+@overload
+def type_(input: Any, dtype: Any, non_blocking: Any = False) -> Tensor: ...
 def type_(input: Any, dtype: Any = None, non_blocking: Any = False) -> Any:
     """With a dtype, or a name such as "torch.DoubleTensor", the cast; without one that name of `input`'s dtype."""
     x = operand(input, "type")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 # -- by a condition ----------------------------------------------------------------------------------------------------
 
 
+@overload
+def where(condition: Operand) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Operand, x: Operand, y: Operand) -> Tensor: ...
 def where(condition: Operand, x: Operand = None, y: Operand = None) -> Tensor | tuple[Tensor, ...]:
     """x where the booleans in `condition` hold, y elsewhere; all three broadcast.
 
@@ -34,6 +38,8 @@ def where(condition: Operand, x: Operand = None, y: Operand = None) -> Tensor | 
     if x is None and y is None:
         found = np.nonzero(np.atleast_1d(lift.numbers(operand(condition, "where")._data)))
         return tuple(new(positions) for positions in found)
+    if x is None or y is None:
+        raise TypeError("where: give both x and y, or the condition alone for the positions where it is not 0")
     c = _booleans("where", "condition", condition)
     if isinstance(x, (bool, int, float)) and isinstance(y, (bool, int, float)):
         x, y = (new(np.asarray(n, dtype=default_float() if isinstance(n, float) else type(n))) for n in (x, y))
@@ -181,7 +187,7 @@ def _clamp_one(op: str, ufunc: Callable[..., Any], beyond: Callable[..., Any], x
     return record(
         op,
         out,
-        (x, lambda g: np.where(beyond(a, b) | (b != b), 0, g)),
+        (x, lambda g: np.where(beyond(b, a) | (a == b), g, 0)),
         (y, lambda g: np.where(beyond(a, b), g, 0)),
     )
 

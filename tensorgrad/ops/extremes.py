@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -28,6 +28,16 @@ class ValuesAndIndices(NamedTuple):
 # -- max and min: torch's three forms ----------------------------------------------------------------------------------
 
 
+@overload
+def max(x: Any, *, axis: None = None, keepdims: bool | None = None) -> Tensor: ...
+@overload
+def max(x: Any, dim: int, keepdim: bool | None = None, *, keepdims: bool | None = None) -> ValuesAndIndices: ...
+@overload
+def max(x: Any, *, axis: int, keepdim: bool | None = None, keepdims: bool | None = None) -> ValuesAndIndices: ...
+@overload
+def max(x: Any, dim: Tensor) -> Tensor: ...
+@overload
+def max(x: Any, *, other: Any) -> Tensor: ...
 def max(
     x: Any,
     dim: Any = None,
@@ -46,6 +56,16 @@ def max(
     return _extreme("max", np.max, np.argmax, maximum, x, dim, keepdim, other, axis, keepdims)
 
 
+@overload
+def min(x: Any, *, axis: None = None, keepdims: bool | None = None) -> Tensor: ...
+@overload
+def min(x: Any, dim: int, keepdim: bool | None = None, *, keepdims: bool | None = None) -> ValuesAndIndices: ...
+@overload
+def min(x: Any, *, axis: int, keepdim: bool | None = None, keepdims: bool | None = None) -> ValuesAndIndices: ...
+@overload
+def min(x: Any, dim: Tensor) -> Tensor: ...
+@overload
+def min(x: Any, *, other: Any) -> Tensor: ...
 def min(
     x: Any,
     dim: Any = None,

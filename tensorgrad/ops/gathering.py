@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -128,6 +128,10 @@ def masked_select(x: Any, mask: Any) -> Tensor:
     return record("masked_select", np.broadcast_to(x._data, shape).reshape(-1)[where], (x, rule))
 
 
+@overload
+def nonzero(x: Any, *, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(x: Any, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 def nonzero(x: Any, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """Where x is not 0: a row of positions for each such element, int64; or, for an index, a tuple of a vector an
     axis."""
