@@ -1,6 +1,10 @@
-"""Reading elements by position."""
+"""Reading, writing and sorting elements by position."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +13,17 @@ from op_cases.case import array
 _REPEATS = np.array([0, 1, 1, 0, 1])
 _TABLE = np.array([[0, 2], [2, 2]])
 _MASK = np.array([[True, False, True], [False, True, False]])
+_COLUMNS = np.array([True, False, True])
+_PAIR = np.array([1, 0])
+_GRID = np.array([[0, 1, 1], [1, 1, 0]])
+_APART = np.array([[0, 1, 1], [1, 0, 0]])
+_NONE = np.zeros((0, 2), dtype=np.int64)
+
+
+def _integer_first(x: Any) -> Any:
+    """x[0, :, [1, 1]], in which NumPy counts the integer as one more array."""
+    return x[0][:, [1, 1]] if isinstance(x, np.ndarray) else x[0, :, [1, 1]]
+
 
 CASES = (
     array("index integer", lambda m, x: x[1], (3,), (2, 3), (2, 0)),
@@ -24,11 +39,131 @@ CASES = (
     array("index table", lambda m, x: x[_TABLE], (3,), (3, 2)),
     array("index pairs", lambda m, x: x[[0, 1, 1], [2, 0, 0]], (2, 3)),
     array("index mask", lambda m, x: x[_MASK], (2, 3), (2, 3, 2)),
+    array("index mask and slice", lambda m, x: x[1:, _COLUMNS], (2, 3), (3, 3)),
+    array("index integer beside an array", lambda m, x: _integer_first(x), (2, 3, 2)),
+    array("index arrays apart", lambda m, x: x[_PAIR, 1:, _PAIR], (2, 3, 2)),
+    array("index array and new axis", lambda m, x: x[..., _REPEATS, None], (2,), (3, 2)),
+    array("index nothing", lambda m, x: x[[]], (3,), (2, 3)),
+    array("index boolean", lambda m, x: x[True], (), (3,), (2, 3)),
+    array("index boolean beside a slice", lambda m, x: x[1:, False], (3,), (2, 3)),
     array("index twice", lambda m, x: x[:3] * x[1:] + x[-1], (4,)),
+    array("select", lambda m, x: m.select(x, 1, -1), (2, 3), (2, 3, 2)),
+    array("narrow", lambda m, x: m.narrow(x, -1, 1, 2), (3,), (2, 3), (2, 2, 4)),
+    array("gather", lambda m, x: m.gather(x, 0, m.tensor(_GRID)), (2, 3), (4, 3)),
+    array("gather last axis", lambda m, x: m.gather(x, -1, m.tensor(_GRID)), (2, 2), (3, 2)),
+    array("gather vector", lambda m, x: m.gather(x, 0, m.tensor([1, 0, 1, 1])), (2,), (3,)),
+    array("gather from a number", lambda m, x: m.gather(x, 0, m.tensor([0, 0])), (), (1,)),
+    array("gather nothing", lambda m, x: m.gather(x, 0, m.tensor(_NONE)), (3, 2)),
+    array("take_along_dim", lambda m, x: m.take_along_dim(x, m.tensor([[1, 0, 1]]), 1), (2, 2), (3, 2), (1, 2)),
+    array("take_along_dim broadcast", lambda m, x: m.take_along_dim(x, m.tensor(_GRID), 0), (2, 3), (2, 1)),
+    array("take_along_dim flat", lambda m, x: m.take_along_dim(x, m.tensor([1, 0, 1])), (2, 2), (3,)),
+    array("take", lambda m, x: m.take(x, m.tensor([[1, -1], [0, 1]])), (2, 2), (3,)),
+    array("index_select", lambda m, x: m.index_select(x, 0, m.tensor(_REPEATS)), (2,), (2, 3), (3, 2, 2)),
+    array("index_select last axis", lambda m, x: m.index_select(x, -1, m.tensor(_REPEATS)), (2, 2), (2, 3, 2)),
+    array("index_select from a number", lambda m, x: m.index_select(x, 0, m.tensor([0])), ()),
+    array("masked_select", lambda m, x: m.masked_select(x, m.tensor(_MASK)), (2, 3), (3,), (2, 1), (), (4, 2, 3)),
+    array("masked_select row", lambda m, x: m.masked_select(x, m.tensor(_COLUMNS)), (2, 3), (3,)),
+    array("scatter number", lambda m, x: m.scatter(x, 1, m.tensor(_GRID), 2.5), (2, 3), (3, 4)),
+    array("scatter", lambda m, x, y: m.scatter(x, 0, m.tensor(_APART), y), ((2, 3), (2, 3)), ((3, 4), (2, 3))),
+    # torch has no gradient for a source that is larger than the index, and another one where positions repeat
+    array("scatter part", lambda m, x, y: m.scatter(x, 1, m.tensor([[2, 0]]), y), ((2, 3), (3, 4)), torch=False),
+    array("scatter repeats", lambda m, x, y: m.scatter(x, 0, m.tensor([1, 0, 1]), y), ((3,), (3,)), torch=False),
+    array("scatter nothing", lambda m, x, y: m.scatter(x, 0, m.tensor(_NONE), y), ((2, 3), (0, 2))),
+    array("scatter_add", lambda m, x, y: m.scatter_add(x, 0, m.tensor(_GRID), y), ((2, 3), (2, 3)), ((4, 3), (2, 3))),
+    array("scatter_add last axis", lambda m, x, y: m.scatter_add(x, -1, m.tensor(_GRID), y), ((3, 2), (2, 3))),
+    array("scatter_add to a number", lambda m, x, y: m.scatter_add(x, 0, m.tensor([0, 0]), y), ((), (2,))),
+    array("scatter_add part", lambda m, x, y: m.scatter_add(x, 0, m.tensor([[1]]), y), ((2, 3), (2, 2)), torch=False),
+    array("index_add", lambda m, x, y: m.index_add(x, 0, m.tensor(_REPEATS), y), ((2,), (5,)), ((2, 3), (5, 3))),
+    array("index_add last axis", lambda m, x, y: m.index_add(x, -1, m.tensor([2, 2]), y, alpha=-2), ((2, 3), (2, 2))),
+    array("index_add to a number", lambda m, x, y: m.index_add(x, 0, m.tensor([0]), y), ((), ())),
+    array("sort", lambda m, x: m.sort(x).values, (), (3,), (2, 3), (0,), (2, 0)),
+    array("sort first axis", lambda m, x: m.sort(x, 0).values, (3,), (3, 2), (3, 2, 2)),
+    array("sort descending", lambda m, x: m.sort(x, -1, True).values, (), (4,), (2, 3), (2, 0)),
+    array("topk", lambda m, x: m.topk(x, 2).values, (2,), (4,), (2, 3)),
+    array("topk smallest", lambda m, x: m.topk(x, 1, 0, largest=False).values, (), (3,), (3, 2)),
+    array("topk none", lambda m, x: m.topk(x, 0).values, (3,), (2, 0)),
 )  # fmt: skip
 
-PLAIN = ()
+PLAIN = (
+    array("sort indices", lambda m, x: m.sort(x, -1).indices, (), (4,), (2, 3), (0,)),
+    array("argsort", lambda m, x: m.argsort(x), (), (4,), (2, 3), (0, 2)),
+    array("argsort first axis, descending", lambda m, x: m.argsort(x, 0, True), (4,), (3, 2)),
+    array("topk indices", lambda m, x: m.topk(x, 2).indices, (3,), (2, 4)),
+    array("nonzero", lambda m, x: m.nonzero(x > 0), (), (4,), (2, 3), (0,)),
+    array("nonzero tuple", lambda m, x: m.nonzero(x > 0, as_tuple=True)[-1], (4,), (2, 3)),
+    array("argwhere", lambda m, x: m.argwhere(x > 0), (), (2, 3)),
+)
 """Those whose results are constants: no gradient, integers or booleans mostly."""
 
-NUMPY = {}
+
+def _gather(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    x = np.atleast_1d(x)
+    axis = dim % x.ndim
+    part = x[tuple(slice(None) if i == axis else slice(n) for i, n in enumerate(index.shape))]
+    return np.take_along_axis(part, index, axis)
+
+
+def _each(dim: int, index: np.ndarray) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """(a position in the source, where in the result its element goes), one by one."""
+    for source in np.ndindex(index.shape):
+        goal = list(source)
+        goal[dim] = int(index[source])
+        yield source, tuple(goal)
+
+
+def _scatter(x: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> np.ndarray:
+    out = x.copy()
+    for source, goal in _each(dim, index):
+        out[goal] = src if isinstance(src, float) else src[source]
+    return out
+
+
+def _scatter_add(x: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    out = np.atleast_1d(x).copy()
+    for source, goal in _each(dim, index):
+        out[goal] += src[source]
+    return out.reshape(x.shape)
+
+
+def _index_add(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: float = 1) -> np.ndarray:
+    if x.ndim == 0:
+        return x + alpha * source
+    out = np.moveaxis(x, dim, 0).copy()
+    for i, row in zip(index, np.moveaxis(source, dim, 0), strict=True):
+        out[i] += alpha * row
+    return np.moveaxis(out, 0, dim)
+
+
+def _sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> SimpleNamespace:
+    """The random numbers of the table have no ties."""
+    if x.ndim == 0:
+        return SimpleNamespace(values=x, indices=np.array(0))
+    order = np.argsort(-x if descending else x, dim)
+    return SimpleNamespace(values=np.sort(x, dim) if not descending else -np.sort(-x, dim), indices=order)
+
+
+def _topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True) -> SimpleNamespace:
+    found = _sort(x, dim, largest)
+    if x.ndim == 0:
+        return found
+    return SimpleNamespace(**{name: np.take(a, range(k), dim) for name, a in vars(found).items()})
+
+
+NUMPY = {
+    "select": lambda x, dim, i: np.take(x, i, dim),
+    "narrow": lambda x, dim, start, length: np.take(x, range(start, start + length), dim),
+    "gather": _gather,
+    "take_along_dim": lambda x, index, dim=None: np.take_along_axis(x.ravel() if dim is None else x, index, dim or 0),
+    "take": np.take,
+    "index_select": lambda x, dim, index: np.take(x, index, dim) if x.ndim else x,
+    "masked_select": lambda x, mask: np.concatenate([np.broadcast_arrays(x, mask)[0][np.broadcast_arrays(x, mask)[1]]]),
+    "scatter": _scatter,
+    "scatter_add": _scatter_add,
+    "index_add": _index_add,
+    "sort": _sort,
+    "argsort": lambda x, dim=-1, descending=False: _sort(x, dim, descending).indices,
+    "topk": _topk,
+    "nonzero": lambda x, as_tuple=False: np.nonzero(x) if as_tuple else np.argwhere(x),
+    "argwhere": np.argwhere,
+}
 """For arrays: the forward value by NumPy's own functions."""

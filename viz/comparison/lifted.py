@@ -218,13 +218,17 @@ def _check_size(tensors: Sequence[Tensor], most: int) -> None:
 def _without_idle_casts(first: Sequence[Tensor], second: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], dict]:
     """The second run's nodes without the casts that changed nothing in the first, and what stands in their places.
 
-    Scalar nodes have no dtype, so where a tensor of the right dtype is returned itself, a lifted one is cast.
+    Scalar nodes have no dtype, so where a tensor of the right dtype is returned itself, a lifted one is cast; and so
+    for `contiguous` and the layout in memory.
     """
     kept: list[Tensor] = []
     stands_for: dict[Tensor, Tensor] = {}
     for t in second:
         partner = first[len(kept)]._op if len(kept) < len(first) else ""
-        if t._op.startswith("to ") and t._op != partner and not (_is_to_lifted(t) and partner.startswith("to ")):
+        idle = t._op == "contiguous" or (
+            t._op.startswith("to ") and not (_is_to_lifted(t) and partner.startswith("to "))
+        )
+        if idle and t._op != partner:
             stands_for[t] = stands_for.get(t._prev[0], t._prev[0])
         else:
             kept.append(t)
