@@ -192,5 +192,34 @@ dtype = np.dtype
 Size = tuple
 inf, nan, pi, e, newaxis = np.inf, np.nan, np.pi, np.e, None
 
+__all__ = [
+    "Explanation", "Generator", "Size", "Tensor", "abs", "absolute", "acos", "add", "addmm", "all", "allclose",
+    "amax", "amin", "amp", "any", "arange", "argmax", "argmin", "argsort", "argwhere", "as_tensor", "asarray",
+    "asin", "atan", "autograd", "backends", "bernoulli", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "bmm", "bool", "broadcast_tensors", "broadcast_to", "can_cast", "cat", "ceil", "chunk",
+    "clamp", "clip", "clone", "concat", "concatenate", "cos", "cosh", "count_nonzero", "cuda", "cumprod",
+    "cumsum", "debug", "default_generator", "device", "diag", "diagonal", "div", "divide", "dot", "double",
+    "dstack", "dtype", "e", "einsum", "empty", "empty_like", "enable_grad", "eq", "equal", "erf", "exp", "exp2",
+    "explain", "expm1", "eye", "finfo", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32",
+    "float64", "floor", "floor_divide", "from_numpy", "full", "full_like", "gather", "ge", "get_default_dtype",
+    "get_rng_state", "greater", "greater_equal", "gt", "half", "hstack", "iinfo", "index_add", "index_select",
+    "inf", "inference_mode", "initial_seed", "inner", "int", "int8", "int16", "int32", "int64", "is_complex",
+    "is_floating_point", "is_grad_enabled", "is_inference_mode_enabled", "is_tensor", "isclose", "isfinite",
+    "isinf", "isnan", "le", "lerp", "less", "less_equal", "linalg", "linspace", "load", "log", "log1p", "log2",
+    "log10", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp",
+    "long", "lt", "manual_seed", "masked_fill", "masked_select", "matmul", "max", "maximum", "mean", "meshgrid",
+    "min", "minimum", "mm", "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num",
+    "narrow", "ne", "neg", "negative", "newaxis", "nn", "no_grad", "nonzero", "norm", "normal", "not_equal",
+    "numel", "ones", "ones_like", "optim", "outer", "permute", "pi", "positive", "pow", "prod", "promote_types",
+    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "reciprocal",
+    "relu", "remainder", "repeat_interleave", "reshape", "result_type", "roll", "round", "rsqrt", "save",
+    "scatter", "scatter_add", "seed", "select", "set_debug", "set_default_dtype", "set_grad_enabled",
+    "set_printoptions", "set_rng_state", "short", "sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split",
+    "sqrt", "square", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims",
+    "t", "take", "take_along_dim", "tan", "tanh", "tensor", "tensordot", "tile", "topk", "trace", "transpose",
+    "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "uint8", "unbind", "unflatten",
+    "unsqueeze", "utils", "var", "var_mean", "vstack", "where", "zeros", "zeros_like",
+]  # fmt: skip
+
 if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
     __getattr__ = missing.names_of(__name__)
