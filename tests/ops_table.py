@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-from op_cases import elementwise, functional, index, linalg, reduce, shape
+import numpy as np
+from op_cases import casting, elementwise, functional, index, linalg, reduce, shape
 from op_cases.case import Case, Shapes
 
 from micrograd.engine import Value
 
-_FAMILIES = (elementwise, linalg, reduce, shape, index, functional)
+_FAMILIES = (elementwise, linalg, reduce, shape, index, functional, casting)
 
 CASES: tuple[Case, ...] = tuple(case for family in _FAMILIES for case in family.CASES)
 PLAIN: tuple[Case, ...] = tuple(case for family in _FAMILIES for case in family.PLAIN)
@@ -37,6 +38,8 @@ FLOATS = SimpleNamespace(**elementwise.FLOATS)
 VALUES = Value  # its methods, as functions
 
 ARRAYS = SimpleNamespace(**{name: function for family in _FAMILIES for name, function in family.NUMPY.items()})
+ARRAYS.nn = SimpleNamespace(functional=ARRAYS)  # what torch keeps there is called as m.nn.functional.linear
+ARRAYS.tensor = np.array
 
 
 def calls(cases: tuple[Case, ...] = CASES) -> Iterator[tuple[str, Case, Shapes]]:

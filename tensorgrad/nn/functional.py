@@ -1,5 +1,67 @@
 """Functions that networks are made of."""
 
-from tensorgrad.ops.elementwise import relu, sigmoid, tanh
+from tensorgrad.ops.activations import (
+    elu,
+    gelu,
+    hardtanh,
+    leaky_relu,
+    logsigmoid,
+    relu,
+    relu6,
+    sigmoid,
+    silu,
+    softplus,
+)
+from tensorgrad.ops.attention import scaled_dot_product_attention
+from tensorgrad.ops.cross_entropy import cross_entropy, nll_loss
+from tensorgrad.ops.dropout import dropout
+from tensorgrad.ops.embedding import embedding, one_hot
+from tensorgrad.ops.functions import tanh
+from tensorgrad.ops.linear import linear
+from tensorgrad.ops.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
+)
+from tensorgrad.ops.normalization import cosine_similarity, layer_norm, normalize, rms_norm
+from tensorgrad.ops.padding import pad
+from tensorgrad.ops.softmax import log_softmax, softmax
 
-__all__ = ["relu", "sigmoid", "tanh"]
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cosine_similarity",
+    "cross_entropy",
+    "dropout",
+    "elu",
+    "embedding",
+    "gelu",
+    "hardtanh",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "layer_norm",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "logsigmoid",
+    "mse_loss",
+    "nll_loss",
+    "normalize",
+    "one_hot",
+    "pad",
+    "relu",
+    "relu6",
+    "rms_norm",
+    "scaled_dot_product_attention",
+    "sigmoid",
+    "silu",
+    "smooth_l1_loss",
+    "softmax",
+    "softplus",
+    "tanh",
+]

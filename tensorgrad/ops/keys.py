@@ -115,14 +115,14 @@ def grid(where: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
     return tuple(own)
 
 
-def positions(op: str, x: Any) -> np.ndarray:
+def positions(op: str, x: Any, what: str = "positions") -> np.ndarray:
     """Whole numbers as an array, copied, so that a caller who changes theirs later does not change where a gradient
-    goes. Raises DtypeError for others."""
+    goes. Raises DtypeError, which calls them `what`, for others."""
     found = np.array(x._data if isinstance(x, ArrayNode) else lift.plain_list(x))
     if found.size == 0 and isinstance(x, (list, tuple)):
         found = found.astype(np.intp)  # NumPy makes an empty list float
     if found.dtype.kind not in "iu":
-        raise DtypeError(f"{op}: positions are whole numbers, got {found.dtype}: convert them, e.g. .long()")
+        raise DtypeError(f"{op}: {what} are whole numbers, got {found.dtype}: convert them, e.g. .long()")
     return found.astype(np.intp, copy=False)
 
 

@@ -1,0 +1,35 @@
+"""Leaving elements out at random, for dropout and for attention that drops weights."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tensorgrad import random
+
+
+class Dropped(NamedTuple):
+    """Which elements stay, and what they are multiplied with, so that the mean stays too."""
+
+    keep: np.ndarray
+    share: float
+
+    def __call__(self, a: np.ndarray) -> np.ndarray:
+        """`a` with elements left out, a new array."""
+        if a.dtype == object:
+            return a * (self.keep * self.share)
+        out = np.asarray(a * self.keep)
+        out *= self.share
+        return out
+
+
+def dropped(shape: tuple[int, ...], p: float) -> Dropped:
+    """Each element is left out with probability p, drawn from the package's generator."""
+    keep = np.asarray(random.generator().random(shape, dtype=np.float32) >= p)
+    return Dropped(keep, 1 / (1 - p) if p < 1 else 0.0)
+
+
+def check_probability(op: str, p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"{op}: the probability must be from 0 to 1, got {p}")

@@ -1,0 +1,290 @@
+"""Losses of a choice between classes: the negative logarithm of the probability of the right one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tensorgrad import lift
+from tensorgrad.dtypes import is_differentiable, sum_dtype
+from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.node import ArrayNode, new, operand, quiet, record
+from tensorgrad.ops import reduce
+from tensorgrad.ops.arithmetic import add, div, mul, neg, sub
+from tensorgrad.ops.functions import exp, log
+from tensorgrad.ops.index import getitem
+from tensorgrad.ops.keys import positions
+from tensorgrad.ops.operands import composed, is_lifted
+from tensorgrad.ops.shape import reshape
+from tensorgrad.ops.softmax import log_softmax
+from tensorgrad.ops.targets import check_range, check_reduction, class_weights
+from tensorgrad.ops.transposing import permute
+
+if TYPE_CHECKING:
+    from tensorgrad.tensor import Tensor
+
+
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The mean of -log softmax(input) at the right classes: input (N, C) and target (N,), (C,) and (), or
+    (N, C, d1, ...) and (N, d1, ...).
+
+    target           whole numbers from 0 to C - 1, as a Tensor, an array or a list; or, as a floating-point tensor of
+                     the input's shape, a probability for each class
+    weight           one number a class (C,), by which its losses count, also in the mean
+    ignore_index     targets of this number count for nothing, also not in the mean, whatever the input holds there
+    reduction        "mean"; "sum"; "none" for the losses in the target's shape
+    label_smoothing  this much of the target's probability is spread evenly over all classes
+
+    The mean over no target at all is nan. Raises IndexError for a target that is no class, ShapeError and DtypeError
+    for what does not fit.
+    """
+    check_reduction("cross_entropy", reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"cross_entropy: label_smoothing must be from 0 to 1, got {label_smoothing}")
+    x = _scores("cross_entropy", input)
+    if isinstance(target, (ArrayNode, np.ndarray)) and target.dtype.kind in "fO":
+        if ignore_index != -100:
+            raise ValueError("cross_entropy: ignore_index is a class, and the targets are probabilities: leave it out")
+        return _of_probabilities(x, operand(target, "cross_entropy"), weight, reduction, label_smoothing)
+    chosen = _choose("cross_entropy", x, target, weight, ignore_index)
+    if is_lifted(x):
+        return composed("cross_entropy", lambda x: _cross_entropy(x, chosen, reduction, label_smoothing), x)
+    return _fused(x, chosen, reduction, label_smoothing)
+
+
+@quiet
+def nll_loss(
+    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
+    """The mean of -input at the right classes: cross_entropy for an input that is the result of log_softmax.
+
+    Arguments and errors as for cross_entropy; targets are whole numbers.
+    """
+    check_reduction("nll_loss", reduction)
+    x = _scores("nll_loss", input)
+    chosen = _choose("nll_loss", x, target, weight, ignore_index)
+    if is_lifted(x):
+        return composed("nll_loss", lambda x: _picked_loss(_rows(x), chosen, reduction), x)
+    a = x._data
+    place = _places(chosen, a.shape)
+    losses = _at_live(chosen, -a[place].astype(chosen.weights.dtype, copy=False) * chosen.weights)
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        sent = np.zeros(shape, dtype=g.dtype)
+        sent[place] = -_each(chosen, g, reduction) * chosen.weights
+        return sent
+
+    shape = a.shape
+    return record("nll_loss", _total(chosen, losses, reduction).astype(a.dtype), (x, rule))
+
+
+@quiet
+def _fused(x: ArrayNode, chosen: _Chosen, reduction: str, smoothing: float) -> Tensor:
+    """The loss and its gradient, softmax - target, with one array of the input's size each: exp(input - largest)."""
+    a = x._data
+    shape, rows = a.shape, _rows_of(a).astype(sum_dtype(a.dtype), copy=False)
+    classes = rows.shape[1]
+    exps = rows - rows.max(axis=1, keepdims=True, initial=-np.inf)
+    place = (np.arange(len(rows)), chosen.classes)
+    losses = -exps[place]
+    each_class = None
+    if smoothing:
+        each_class = np.ones(classes, rows.dtype) if chosen.table is None else chosen.table
+        spread = -(exps @ each_class)
+    np.exp(exps, out=exps)
+    totals = exps.sum(axis=1)
+    logs = np.log(totals)
+    losses += logs
+    losses *= chosen.weights
+    if smoothing:
+        spread += logs * each_class.sum()
+        losses = (1 - smoothing) * losses + (smoothing / classes) * spread
+    out = _total(chosen, _at_live(chosen, losses), reduction).astype(a.dtype)
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        g = _each(chosen, g, reduction)
+        at_class = g * chosen.weights
+        sums = at_class
+        if smoothing:
+            at_class = (1 - smoothing) * at_class
+            at_all = (smoothing / classes) * g
+            sums = at_class + at_all * each_class.sum()
+        sent = exps * (sums / totals)[:, None]
+        if smoothing:
+            sent -= at_all[:, None] * each_class
+        sent[place] -= at_class
+        if chosen.live is not None:
+            sent[~chosen.live] = 0
+        return _back(sent, shape)
+
+    return record("cross_entropy", out, (x, rule))
+
+
+def _cross_entropy(x: Tensor, chosen: _Chosen, reduction: str, smoothing: float) -> Tensor:
+    """The composed twin."""
+    rows = _rows(x)
+    largest = lift.numbers(rows._data).max(axis=1, keepdims=True, initial=-np.inf)
+    shifted = sub(rows, largest)
+    logs = sub(shifted, log(reduce.sum(exp(shifted), 1, True)))
+    return _picked_loss(logs, chosen, reduction, smoothing)
+
+
+def _picked_loss(logs: Tensor, chosen: _Chosen, reduction: str, smoothing: float = 0.0) -> Tensor:
+    """The loss from the logarithms of probabilities, (rows, classes), out of plain operations."""
+    count, classes = logs.shape
+    live = np.arange(count) if chosen.live is None else np.flatnonzero(chosen.live)
+    losses = mul(neg(getitem(logs, (live, chosen.classes[live]))), chosen.weights[live])
+    if smoothing:
+        each_class = np.ones(classes) if chosen.table is None else chosen.table
+        spread = neg(reduce.sum(mul(getitem(logs, live), each_class), 1))
+        losses = add(mul(losses, 1 - smoothing), mul(spread, smoothing / classes))
+    if reduction == "none":
+        full = np.zeros(count, dtype=losses._data.dtype)
+        full[live] = losses._data
+        # the ignored ones are constants: put in with an index into the others and a 0 after them
+        return reshape(record("index", full, (losses, lambda g: g[live])), chosen.shape)
+    total = reduce.sum(losses)
+    return total if reduction == "sum" else div(total, new(np.asarray(chosen.denominator)))
+
+
+def _of_probabilities(x: ArrayNode, target: ArrayNode, weight: Any, reduction: str, smoothing: float) -> Tensor:
+    """Out of plain operations: the targets may have gradients too."""
+    shape = x._data.shape
+    if target._data.shape != shape:
+        raise ShapeError(
+            f"cross_entropy: target of shape {target._data.shape} for an input of shape {shape}: probabilities need "
+            "the input's shape; classes are whole numbers, e.g. target.long()"
+        )
+    rows = _rows(x)
+    logs = log_softmax(rows, 1)
+    t = _rows(target)
+    classes = rows.shape[1]
+    if smoothing:
+        t = add(mul(t, 1 - smoothing), smoothing / classes)
+    if weight is not None:
+        w = operand(weight, "cross_entropy")
+        if w._data.shape != (classes,):
+            raise ShapeError(f"cross_entropy: weight of shape {w._data.shape} for {classes} classes: give one a class")
+        logs = mul(logs, w)
+    losses = neg(reduce.sum(mul(logs, t), 1))
+    if reduction == "none":
+        return reshape(losses, (*shape[:1], *shape[2:]) if len(shape) > 1 else ())
+    total = reduce.sum(losses)
+    return total if reduction == "sum" else div(total, new(np.asarray(rows.shape[0], dtype=losses.dtype)))
+
+
+# -- which class of which row ------------------------------------------------------------------------------------------
+
+
+class _Chosen(NamedTuple):
+    """classes      the class of each row, 0 for those that are ignored
+    live         which rows are not ignored; None where all count
+    weights      what each row's loss counts, 0 for those that are ignored
+    table        the weights of the classes, if there are any
+    denominator  what a mean divides by
+    shape        of the losses
+    """
+
+    classes: np.ndarray
+    live: np.ndarray | None
+    weights: np.ndarray
+    table: np.ndarray | None
+    denominator: np.floating
+    shape: tuple[int, ...]
+
+
+def _scores(op: str, input: Any) -> ArrayNode:
+    x = operand(input, op)
+    if not is_differentiable(x._data.dtype):
+        raise DtypeError(f"{op}: of floats only, this input is {x._data.dtype}: convert it first")
+    if x._data.ndim == 0:
+        raise ShapeError(f"{op}: input of shape (): it needs an axis of classes, (C,) or (N, C, ...)")
+    return x
+
+
+def _choose(op: str, x: ArrayNode, target: Any, weight: Any, ignore_index: int) -> _Chosen:
+    shape = x._data.shape
+    classes = shape[0] if len(shape) == 1 else shape[1]
+    wanted = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
+    found = positions(op, target, "targets")
+    if found.shape != wanted and not (len(shape) == 1 and found.shape == (1,)):
+        hint = "; probabilities are floats" if found.shape == shape else ""
+        raise ShapeError(
+            f"{op}: target of shape {found.shape} for an input of shape {shape}: it must be {wanted}, one class for "
+            f"each row of {classes} scores{hint}"
+        )
+    live = found != ignore_index
+    check_range(op, "target", np.where(live, found, 0) if classes else found, classes, "classes")
+    live, all_live = live.ravel(), bool(live.all())
+    picked = np.where(live, found.ravel(), 0)
+    dtype = np.dtype(np.float64) if x._data.dtype == object else sum_dtype(x._data.dtype)
+    table = class_weights(op, weight, classes, np.empty(0, dtype))
+    weights = np.ones(picked.shape, dtype) if table is None else table[picked]
+    if not all_live:
+        weights[~live] = 0
+    return _Chosen(picked, None if all_live else live, weights, table, weights.sum(), wanted)
+
+
+def _at_live(chosen: _Chosen, losses: np.ndarray) -> np.ndarray:
+    """0 for the rows that are ignored, whatever stands there."""
+    return losses if chosen.live is None else np.where(chosen.live, losses, losses.dtype.type(0))
+
+
+def _total(chosen: _Chosen, losses: np.ndarray, reduction: str) -> np.ndarray:
+    if reduction == "none":
+        return losses.reshape(chosen.shape)
+    total = losses.sum()
+    return np.asarray(total if reduction == "sum" else total / chosen.denominator)
+
+
+def _each(chosen: _Chosen, g: np.ndarray, reduction: str) -> np.ndarray:
+    """The gradient of each row's loss, from that of the result."""
+    if reduction == "none":
+        return g.reshape(-1).astype(chosen.weights.dtype, copy=False)
+    g = g.astype(chosen.weights.dtype)
+    each = np.full(chosen.classes.shape, g if reduction == "sum" else g / chosen.denominator)
+    if chosen.live is not None:
+        each[~chosen.live] = 0  # also where the mean is 0 / 0
+    return each
+
+
+def _places(chosen: _Chosen, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """The index of the right classes in an input of `shape`."""
+    if len(shape) == 1:
+        return (chosen.classes,)
+    n, _, *rest = np.indices((shape[0], 1, *shape[2:])).reshape(len(shape), -1)
+    return (n, chosen.classes, *rest)
+
+
+# -- (C,), (N, C) and (N, C, d1, ...) as rows of classes ---------------------------------------------------------------
+
+
+def _rows_of(a: np.ndarray) -> np.ndarray:
+    if a.ndim == 1:
+        return a[None]
+    return a if a.ndim == 2 else np.moveaxis(a, 1, -1).reshape(a.size // max(a.shape[1], 1), a.shape[1])
+
+
+def _rows(x: Tensor) -> Tensor:
+    shape = x._data.shape
+    if len(shape) == 1:
+        return reshape(x, (1, *shape))
+    if len(shape) == 2:
+        return x
+    return reshape(permute(x, (0, *range(2, len(shape)), 1)), (x._data.size // max(shape[1], 1), shape[1]))
+
+
+def _back(rows: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """An array of rows in the shape of the input."""
+    if len(shape) < 3:
+        return rows.reshape(shape)
+    return np.moveaxis(rows.reshape(shape[0], *shape[2:], shape[1]), -1, 1)

@@ -1,0 +1,75 @@
+"""The layer of a network that has all its weights in one matrix."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorgrad.dtypes import result_dtype, sum_dtype
+from tensorgrad.errors import ShapeError
+from tensorgrad.node import operand, quiet, record
+from tensorgrad.ops.arithmetic import add
+from tensorgrad.ops.linalg import matmul
+from tensorgrad.ops.operands import composed, is_lifted
+from tensorgrad.ops.transposing import T
+
+if TYPE_CHECKING:
+    from tensorgrad.tensor import Tensor
+
+
+@quiet
+def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
+    """input @ weight.T + bias: (..., n) with weights (m, n) and a bias (m,) gives (..., m); weights (n,) give (...).
+
+    All axes before the last are taken as one, so that forward and backward are one product of matrices each.
+    Raises ShapeError for shapes that do not fit.
+    """
+    operands = [operand(x, "linear") for x in ((input, weight) if bias is None else (input, weight, bias))]
+    shapes = [x._data.shape for x in operands]
+    out_shape = _result_shape(*shapes)
+    if is_lifted(*operands):
+        return composed("linear", _linear, *operands)
+    dtype = operands[0]._data.dtype
+    for x in operands[1:]:
+        dtype = result_dtype(np.empty(1, dtype), x._data)
+    inner = sum_dtype(dtype) if dtype.kind == "f" else dtype  # of float16, float32
+    arrays = [x._data.astype(inner, copy=False) for x in operands]
+    n = shapes[0][-1]
+    count, m = prod(shapes[0][:-1]), prod(shapes[1][:-1])
+    rows, matrix = arrays[0].reshape(count, n), arrays[1].reshape(m, n)
+    out = (rows @ matrix.T).reshape(out_shape)
+    if bias is not None:
+        out += arrays[2]
+    rules = (
+        lambda g: (g.reshape(count, m) @ matrix).reshape(shapes[0]),
+        lambda g: (g.reshape(count, m).T @ rows).reshape(shapes[1]),
+        lambda g: g,
+    )
+    return record("linear", out.astype(dtype, copy=False), *zip(operands, rules, strict=False))
+
+
+def _linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+    """The composed twin."""
+    product = matmul(x, T(w))
+    return product if b is None else add(product, b)
+
+
+def _result_shape(x: tuple[int, ...], w: tuple[int, ...], b: tuple[int, ...] = ()) -> tuple[int, ...]:
+    if len(w) not in (1, 2):
+        raise ShapeError(f"linear: weight of shape {w}: it has the axes (outputs, inputs), or (inputs,) for one output")
+    if not x or x[-1] != w[-1]:
+        hint = "; the weight is transposed: (outputs, inputs)" if x and len(w) == 2 and x[-1] == w[0] else ""
+        raise ShapeError(
+            f"linear: input of shape {x} and weight of shape {w}: the last axis of both is the inputs', and must be "
+            f"equal{hint}"
+        )
+    out = (*x[:-1], *w[:-1])
+    try:
+        fits = np.broadcast_shapes(out, b) == out
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"linear: bias of shape {b} for a result of shape {out}: give one number an output")
+    return out
