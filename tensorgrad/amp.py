@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorgrad import missing
 from tensorgrad.gradients import own_gradient
 from tensorgrad.node import new, quiet
 from tensorgrad.optim.optimizer import Optimizer
@@ -211,3 +212,7 @@ class autocast:
 
     def __exit__(self, *raised: object) -> None:
         return None
+
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+    __getattr__ = missing.names_of(__name__)

@@ -5,8 +5,14 @@ What torch has there beyond this is for matrices as such (inverses, decompositio
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from tensorgrad import missing
 from tensorgrad.ops.linalg import matmul
 from tensorgrad.ops.norms import matrix_or_vector_norm as norm
 from tensorgrad.ops.norms import vector_norm
 
 __all__ = ["matmul", "norm", "vector_norm"]
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+    __getattr__ = missing.names_of(__name__)

@@ -27,6 +27,7 @@ _NO_PROCESSES = "there is one process and one thread of computation: leave it ou
 _NO_DATA = "iterate over slices of randperm(n), e.g. for i in randperm(n).split(batch_size)"
 _NO_HIGHER = "gradients have no graph of their own (no create_graph): autograd.gradcheck has finite differences"
 _NO_AUTOCAST = "there is no automatic choice of precision: leave it out, or cast with .to(dtype)"
+_NO_DECOMPOSITION = "numpy.linalg computes it on .data, outside the graph; write an autograd.Function for its gradient"
 _NO_CONSTANT_CLASS = "tensor(data, dtype=...) makes a tensor of any dtype"
 
 _NEAREST: dict[str, str] = {
@@ -57,7 +58,11 @@ _NEAREST: dict[str, str] = {
     **dict.fromkeys(("autocast", "custom_fwd", "custom_bwd"), _NO_AUTOCAST),
     **dict.fromkeys(("FloatTensor", "DoubleTensor", "HalfTensor", "LongTensor", "IntTensor"), _NO_CONSTANT_CLASS),
     **dict.fromkeys(("ShortTensor", "ByteTensor", "BoolTensor"), _NO_CONSTANT_CLASS),
+    **dict.fromkeys(("inv", "pinv", "det", "slogdet", "logdet", "solve", "lstsq", "cholesky"), _NO_DECOMPOSITION),
+    **dict.fromkeys(("svd", "svdvals", "qr", "lu", "eig", "eigh", "eigvals", "eigvalsh", "inverse"), _NO_DECOMPOSITION),
     "set_default_device": _NO_DEVICE,
+    "data": _NO_DATA,
+    "grad_fn": "._op names the operation and ._prev its operands",
     "set_default_tensor_type": "use set_default_dtype",
     "hub": "no models are downloaded; load reads files",
     "profiler": "time.perf_counter and Python's cProfile measure",
@@ -132,17 +137,24 @@ def _module_hint(module: str, name: str) -> str:
     tensor_class = vars(sys.modules["tensorgrad"]).get("Tensor")
     if hasattr(tensor_class, name):
         return f": it is a method or property of Tensor, x.{name}"
-    return _similar(name, vars(sys.modules[module]))
+    return _similar(name, _public(sys.modules[module]))
+
+
+def _public(module: Any) -> list[str]:
+    """A module's names without what it only imports for itself."""
+    found = vars(module)
+    own = [name for name, x in found.items() if getattr(x, "__module__", "") == module.__name__]
+    return found.get("__all__", own)
 
 
 def _elsewhere(name: str, but: str) -> str:
     """The same name in another place, written as a user would; empty if there is none."""
     for place, written in _PLACES.items():
-        if place != but and place in sys.modules and name in vars(sys.modules[place]):
+        if place != but and place in sys.modules and name in _public(sys.modules[place]):
             return written.format(name)
     return ""
 
 
 def _similar(name: str, names: Any) -> str:
-    near = get_close_matches(name, [n for n in names if not n.startswith("_")], n=1, cutoff=0.6)
+    near = get_close_matches(name, [n for n in names if not n.startswith("_")], n=1, cutoff=0.8)
     return f": the nearest is {near[0]!r}" if near else ": torch may have it, this package does not"

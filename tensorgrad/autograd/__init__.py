@@ -1,6 +1,28 @@
 """Gradients as values, operations of one's own, and checks against finite differences, under torch's names."""
 
+from typing import TYPE_CHECKING
+
+from tensorgrad import missing
 from tensorgrad.autograd.checking import Difference, GradcheckError, finite_difference, gradcheck, input_gradients
 from tensorgrad.autograd.function import Context, Function
 from tensorgrad.autograd.gradients import backward, grad
 from tensorgrad.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+__all__ = [
+    "Context",
+    "Difference",
+    "Function",
+    "GradcheckError",
+    "backward",
+    "enable_grad",
+    "finite_difference",
+    "grad",
+    "gradcheck",
+    "inference_mode",
+    "input_gradients",
+    "no_grad",
+    "set_grad_enabled",
+]
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+    __getattr__ = missing.names_of(__name__)

@@ -35,5 +35,45 @@ from tensorgrad.nn.losses import (
 from tensorgrad.nn.module import Module
 from tensorgrad.nn.parameter import Parameter
 
+__all__ = [
+    "ELU",
+    "GELU",
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "Hardtanh",
+    "HuberLoss",
+    "Identity",
+    "KLDivLoss",
+    "L1Loss",
+    "LayerNorm",
+    "LeakyReLU",
+    "Linear",
+    "LogSigmoid",
+    "LogSoftmax",
+    "MSELoss",
+    "Module",
+    "ModuleDict",
+    "ModuleList",
+    "NLLLoss",
+    "Parameter",
+    "RMSNorm",
+    "ReLU",
+    "ReLU6",
+    "Sequential",
+    "SiLU",
+    "Sigmoid",
+    "SmoothL1Loss",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+    "functional",
+    "init",
+    "utils",
+]
+
 if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
     __getattr__ = missing.names_of(__name__)

@@ -1,5 +1,8 @@
 """Functions that networks are made of."""
 
+from typing import TYPE_CHECKING
+
+from tensorgrad import missing
 from tensorgrad.ops.activations import (
     elu,
     gelu,
@@ -65,3 +68,6 @@ __all__ = [
     "softplus",
     "tanh",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+    __getattr__ = missing.names_of(__name__)

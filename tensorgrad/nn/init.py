@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorgrad import lift
+from tensorgrad import lift, missing
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, describe, quiet
 from tensorgrad.random import generator as numpy_generator
@@ -180,3 +180,7 @@ def _fill(op: str, tensor: Tensor, values: np.ndarray) -> Tensor:
     data[...] = values
     tensor._bump()
     return tensor
+
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+    __getattr__ = missing.names_of(__name__)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorgrad import missing
 from tensorgrad.errors import ShapeError
 from tensorgrad.gradients import own_gradient, parameter_list
 from tensorgrad.node import ArrayNode, describe, new, quiet
@@ -155,3 +156,7 @@ def _pieces(arrays: list[np.ndarray]) -> Iterator[np.ndarray]:
         flat = a.reshape(-1)
         for start in range(0, flat.size, _PIECE):
             yield flat[start : start + _PIECE].astype(np.float64, copy=False)
+
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+    __getattr__ = missing.names_of(__name__)

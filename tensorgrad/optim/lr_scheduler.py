@@ -10,8 +10,9 @@ import math
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tensorgrad import missing
 from tensorgrad.optim.optimizer import Optimizer
 
 
@@ -414,3 +415,7 @@ class ReduceLROnPlateau(LRScheduler):
 def _check_optimizer(scheduler: LRScheduler, optimizer: Any) -> None:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(scheduler).__name__}: takes an Optimizer, got a {type(optimizer).__name__}")
+
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
+    __getattr__ = missing.names_of(__name__)
