@@ -26,7 +26,7 @@ def record_outputs(op: str, arrays: Sequence[np.ndarray], parents: tuple[ArrayNo
 
     rule  from the gradient of each result, None where none arrived, to a contribution or None for each parent
     """
-    shapes = [array.shape for array in arrays]
+    kinds = [(array.shape, array.dtype) for array in arrays]
     if len(arrays) == 1:
         return [record_joint(op, arrays[0], parents, lambda g: rule([g]))]
     ends = np.cumsum([array.size for array in arrays]).tolist()
@@ -37,8 +37,8 @@ def record_outputs(op: str, arrays: Sequence[np.ndarray], parents: tuple[ArrayNo
         living = [ref() for ref in results]
         return rule(
             [
-                g[span].reshape(shape) if result is not None and reached(result) else None
-                for result, span, shape in zip(living, spans, shapes, strict=True)
+                g[span].reshape(shape).astype(dtype, copy=False) if result is not None and reached(result) else None
+                for result, span, (shape, dtype) in zip(living, spans, kinds, strict=True)
             ]
         )
 

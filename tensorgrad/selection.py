@@ -21,8 +21,9 @@ from tensorgrad.shapes import unbroadcast
 ELEMENTWISE = frozenset(
     """
     + - * / ** neg abs sign sqrt rsqrt square exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh
-    cosh tanh erf sigmoid logsigmoid softplus relu leaky_relu elu gelu silu hardtanh relu6 clamp maximum minimum
-    where reciprocal floor ceil round trunc lerp masked_fill remainder clone to nan_to_num dropout
+    cosh tanh erf sigmoid logsigmoid softplus relu leaky_relu elu gelu silu hardtanh relu6 clamp clamp_min clamp_max
+    clamp_between maximum minimum where reciprocal floor ceil round trunc lerp masked_fill remainder add sub clone to
+    nan_to_num dropout
     """.split()
 )
 """Operations whose rules act on each element: element i of a contribution depends on element i of the gradient."""
@@ -34,7 +35,8 @@ MOVES = frozenset(
     """
     reshape view flatten squeeze unsqueeze transpose permute mT T swapaxes movedim expand broadcast_to repeat tile
     roll flip pad stack cat split chunk unbind gather index_select take_along_dim masked_select index sum mean
-    tril triu diagonal sort topk max min contiguous
+    tril triu diagonal sort topk max min contiguous unflatten H moveaxis meshgrid repeat_interleave hstack vstack dstack
+    take diag scatter scatter_add
     """.split()
 )
 """Operations whose rules copy or add up elements of the gradient, times positive numbers: a mask stays a mask."""
@@ -86,6 +88,12 @@ def _screen(node: Any, sent: Any, rule: Callable[[np.ndarray], Any] | None) -> t
     if node._op in MOVES and rule is not None:
         return sent, np.asarray(rule(live.astype(node._data.dtype))) != 0
     return sent, None
+
+
+def replaced(node: Any, array: np.ndarray) -> None:
+    """Note that a hook gives `node` the gradient `array`: what is not zero there is live."""
+    if node is not None and node._live is not None:
+        node._live = node._live | (array != 0)
 
 
 def _leave(parent: Any, live: np.ndarray | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from tensorgrad.methods import Methods
 from tensorgrad.node import ArrayNode, as_array, describe, new
 from tensorgrad.noise import warn_of_broadcast_loss
 from tensorgrad.ops import elementwise, index, linalg
+from tensorgrad.selection import replaced
 from tensorgrad.versions import clock, passed
 
 
@@ -158,7 +160,7 @@ class Tensor(Methods):
     def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in each backward pass, once the gradient of this tensor in that pass is complete.
 
-        gradient  a constant Tensor, of this pass alone also for a leaf that holds more from earlier ones
+        gradient  a constant Tensor, read-only, of this pass alone also for a leaf that holds more from earlier ones
         hook      what it returns (a Tensor or an array of that shape), unless None, takes the gradient's place
 
         Returns a handle with `remove()`, which may stand in a `with`. Raises RuntimeError for a tensor that requires
@@ -169,15 +171,20 @@ class Tensor(Methods):
         if not callable(hook):
             raise TypeError(f"register_hook: takes a function of the gradient, got a {type(hook).__name__}")
 
+        itself = weakref.ref(self)  # the hook must not keep alive what it hangs on
+
         def called(grad: np.ndarray) -> np.ndarray | None:
+            shown = grad.view()
+            shown.flags.writeable = False  # other nodes may have been sent the same array
             with no_grad():
-                changed = hook(new(grad))
+                changed = hook(new(shown))
             if changed is None:
                 return None
-            array = as_array(changed, grad.dtype)
+            array = as_array(changed, grad.dtype, copy=True)
             if array.shape != grad.shape:
                 raise ShapeError(f"register_hook: a hook returned shape {array.shape} for a gradient of {grad.shape}")
-            return array.astype(grad.dtype, copy=False)
+            replaced(itself(), array)
+            return array
 
         return RemovableHandle(add_hook(self, called))
 

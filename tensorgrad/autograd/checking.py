@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import gradients_kept, topological_order
+from tensorgrad.autograd.gradients import pass_back
 from tensorgrad.grad_mode import enable_grad, no_grad
 from tensorgrad.node import quiet
 from tensorgrad.tensor import Tensor
@@ -85,7 +86,7 @@ def input_gradients(func: Callable[..., Tensor], inputs: Sequence[Any]) -> list[
         out = _checked_result(func(*inputs))
     with gradients_kept({node for node in (*topological_order(out), *inputs) if isinstance(node, Tensor)}):
         if out.requires_grad:
-            out.backward(_weights(out.shape))
+            pass_back([out], [out._seed(_weights(out.shape))])
         return [
             None if not isinstance(x, Tensor) or not x.requires_grad else x._zeros() if x._grad is None else x._grad
             for x in inputs

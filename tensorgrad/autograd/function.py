@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorgrad import lift
+from tensorgrad.dtypes import is_differentiable
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import enable_grad, no_grad
 from tensorgrad.node import as_array, describe, new
@@ -87,7 +88,7 @@ class Function:
         for x in results:
             if not isinstance(x, Tensor):
                 raise TypeError(f"{cls.__name__}: forward must return Tensors, got a {type(x).__name__}")
-        places = [i for i, x in enumerate(results) if not any(x is constant for constant in ctx._constants)]
+        places = [i for i, x in enumerate(results) if _takes_gradient(x) and not any(x is y for y in ctx._constants)]
         recorded = dict(zip(places, cls._record(ctx, args, tensors, [results[i] for i in places]), strict=True))
         out = tuple(recorded[i] if i in recorded else new(x._data) for i, x in enumerate(results))
         return out if several else out[0]
@@ -107,6 +108,9 @@ class Function:
         if not results:
             return []
         shapes = [(x._data.shape, x._data.dtype) for x in results]
+        wanted = [  # not the operands themselves: backward needs what it saved, no more
+            (x._data.shape, describe(x), x._requires_grad) if isinstance(x, Tensor) else None for x in args
+        ]
 
         def rule(gradients: list[np.ndarray | None]) -> list[np.ndarray | None]:
             if ctx._zeros_for_none:
@@ -114,29 +118,39 @@ class Function:
                 gradients = [np.zeros(shape, dtype) if g is None else g for g, (shape, dtype) in pairs]
             with no_grad():
                 sent = cls.backward(ctx, *[None if g is None else new(g) for g in gradients])
-            return _contributions(cls.__name__, args, sent if isinstance(sent, tuple) else (sent,))
+            return _contributions(cls.__name__, wanted, sent if isinstance(sent, tuple) else (sent,))
 
         return record_outputs(cls.__name__, [x._data for x in results], tensors, rule)
 
 
-def _contributions(op: str, args: tuple[Any, ...], sent: tuple[Any, ...]) -> list[np.ndarray | None]:
-    """What backward returned, an array for each argument that is a Tensor."""
-    while len(sent) > len(args) and sent[-1] is None:  # torch takes more of them
+def _takes_gradient(x: Tensor) -> bool:
+    return x._data.dtype == object or is_differentiable(x._data.dtype)
+
+
+def _contributions(
+    op: str, wanted: Sequence[tuple[tuple[int, ...], str, bool] | None], sent: tuple[Any, ...]
+) -> list[np.ndarray | None]:
+    """What backward returned, an array for each argument that is a Tensor.
+
+    wanted  for each argument its shape, a name for it, and whether it takes a gradient; None for what is no Tensor
+    """
+    while len(sent) > len(wanted) and sent[-1] is None:  # torch takes more of them
         sent = sent[:-1]
-    if len(sent) != len(args):
+    if len(sent) != len(wanted):
         raise RuntimeError(
-            f"{op}: backward returned {len(sent)} gradients for the {len(args)} arguments of forward: return one for "
+            f"{op}: backward returned {len(sent)} gradients for the {len(wanted)} arguments of forward: return one for "
             "each, None where there is none"
         )
     found = []
-    for i, (x, g) in enumerate(zip(args, sent, strict=True)):
-        if not isinstance(x, Tensor):
+    for i, (x, g) in enumerate(zip(wanted, sent, strict=True)):
+        if x is None:
             continue
-        array = None if g is None or not x._requires_grad else as_array(g)
-        if array is not None and array.shape != x._data.shape:
+        shape, name, takes_gradient = x
+        array = None if g is None or not takes_gradient else as_array(g)
+        if array is not None and array.shape != shape:
             raise ShapeError(
-                f"{op}: backward returned a gradient of shape {array.shape} for argument {i}, {describe(x)}: they must "
-                "be equal"
+                f"{op}: backward returned a gradient of shape {array.shape} for argument {i}, {name}: they must be "
+                "equal"
             )
         found.append(array)
     return found
