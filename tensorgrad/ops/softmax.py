@@ -89,10 +89,12 @@ def logsumexp(
     largest = _finite(_largest(a, axes))
     shifted = np.asarray(widened(a) - largest)
     np.exp(shifted, out=shifted)
-    out = np.log(shifted.sum(axis=axes, keepdims=True)) + largest
+    log_sum = np.asarray(np.log(shifted.sum(axis=axes, keepdims=True)))
+    out = np.asarray(log_sum + largest)
 
     def rule(g: np.ndarray) -> np.ndarray:
-        sent = np.asarray(a - out)
+        sent = np.asarray(a - largest)  # in two steps: beside a large element the rounding of `out` would show
+        sent -= log_sum
         np.exp(sent, out=sent)
         sent *= g.reshape(wide)
         return sent
