@@ -20,6 +20,13 @@ TABLES = Path(__file__).parent.parent / "tensorgrad" / "CONVENTIONS.md"
 NAMES = ("relu", "abs", "max", "sqrt", "log", "sin", "cos", "tanh", "sigmoid", "exp", "sum", "mean")
 NAMES += ("min", "amax", "amin", "prod", "cumprod", "cumsum", "norm", "std", "var")
 NAMES += ("softmax", "log_softmax", "logsumexp")
+NAMES += tuple(
+    """
+    sign clamp floor round remainder nan_to_num maximum minimum where rsqrt reciprocal log2 log1p asin acos tan atan square exp2
+    expm1 sinh cosh erf relu6 hardtanh leaky_relu elu gelu silu softplus logsigmoid
+    """.split()
+)
+NAMES += ("tensor", "gather", "scatter", "scatter_add", "sort", "topk", "tril", "squeeze", "cat", "chunk")
 LITERALS = {"nan": math.nan, "inf": math.inf}
 
 
@@ -32,7 +39,9 @@ class Line:
     torch_gradient: Any
 
     def run(self, module: Any, x: Any) -> Any:
-        return eval(self.expression, {name: getattr(module, name, None) for name in NAMES} | {"x": x})
+        functional = getattr(getattr(module, "nn", None), "functional", None)
+        names = {name: getattr(module, name, None) or getattr(functional, name, None) for name in NAMES}
+        return eval(self.expression, names | LITERALS | {"x": x, "F": functional})
 
 
 def read() -> list[Line]:

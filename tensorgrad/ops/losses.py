@@ -157,7 +157,7 @@ def _with_logits(op: str, x: ArrayNode, y: ArrayNode, a: np.ndarray, b: np.ndarr
     )
 
 
-def _logit_slope(a: np.ndarray, b: np.ndarray, c: Any = 1) -> np.ndarray:
+def _logit_slope(a: np.ndarray, b: np.ndarray, c: np.ndarray | int = 1) -> np.ndarray:
     """(1 - b) * sigmoid(a) - c * b * sigmoid(-a), in which nothing is cancelled where b is 0 or 1."""
     small = np.exp(-np.abs(a))
     high = 1 / (1 + small)
