@@ -28,7 +28,7 @@ ELEMENTWISE = frozenset(
 )
 """Operations whose rules act on each element: element i of a contribution depends on element i of the gradient."""
 
-SELECTING = frozenset({"where", "masked_fill"})
+SELECTING = frozenset({"where", "masked_fill", "setitem"})
 """Operations whose rules may send a `Selected`."""
 
 MOVES = frozenset(

@@ -32,12 +32,15 @@ def add(x: Operand, y: Operand, *, alpha: int | float = 1) -> Tensor:
 def sub(x: Operand, y: Operand, *, alpha: int | float = 1) -> Tensor:
     """x - alpha * y, broadcast. Raises DtypeError for booleans, and for a fraction as alpha beside integers."""
     x, y, a, b = pair("sub", x, y)
+    if a.dtype.kind == "b":
+        raise DtypeError("sub: of numbers only, both operands are bool: use x ^ y for where they differ, or x.long()")
     if alpha == 1:
         return record("-", apply("sub", np.subtract, a, b), (x, lambda g: g), (y, lambda g: -g))
     out = apply("sub", np.subtract, a, _scaled("sub", b, alpha))
     return record("sub", out, (x, lambda g: g), (y, lambda g: g * -alpha))
 
 
+@quiet
 def _scaled(op: str, b: np.ndarray, alpha: int | float) -> np.ndarray:
     if not isinstance(alpha, Real):
         raise TypeError(f"{op}: alpha is a number, got a {type(alpha).__name__}; for a tensor write x + alpha * y")
@@ -123,14 +126,15 @@ def pow(x: Operand, y: Operand) -> Tensor:
     """x ** y, broadcast. A number as the exponent is part of the operation, a Tensor is an operand.
 
     x**0 is 1 with gradient 0, also at 0. For the exponent's gradient, 0**y counts as constant for y >= 0 (torch's
-    convention); a negative base gives nan. Integers to a negative integer power raise ValueError.
+    convention); a negative base gives nan. Integers to a negative integer power raise ValueError, to a tensor of such
+    powers they give integers, as in torch.
     """
     if isinstance(y, Real) and isinstance(x, ArrayNode):
         return _pow_number(x, int(y) if isinstance(y, Integral) else float(y))
     x, y, a, b = pair("pow", x, y)
     if a.dtype.kind == "b":
         raise DtypeError("pow: of numbers only, both operands are bool: convert one, e.g. x.long()")
-    out = apply("pow", np.power, a, b)
+    out = apply("pow", _integer_power if a.dtype.kind in "iu" else np.power, a, b)
     return record(
         "**",
         out,
@@ -140,8 +144,16 @@ def pow(x: Operand, y: Operand) -> Tensor:
     )
 
 
+def _integer_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a**b, where 1 / a**n is cut to an integer, as in torch: 0 unless a is 1 or -1; NumPy refuses it."""
+    inverse = np.where(b % 2 == 0, a * a, a) * (np.abs(a) == 1)
+    return np.where(b < 0, inverse, np.power(a, np.maximum(b, 0)))
+
+
 def _pow_number(x: ArrayNode, n: int | float) -> Tensor:
     a = floats(x._data) if isinstance(n, float) else _countable(x._data)
+    if n < 0 and a.dtype.kind in "iu":
+        raise ValueError(f"pow: integers to the power {n} are no integers: convert them, e.g. x.float() ** {n}")
     if n == 0:
         return record(f"**{n}", a**0, (x, np.zeros_like))
     return record(f"**{n}", apply("pow", np.power, a, n), (x, lambda g: g * (n * a ** (n - 1))))
@@ -152,6 +164,7 @@ def _countable(a: np.ndarray) -> np.ndarray:
     return a.astype(np.int64) if a.dtype.kind == "b" else a
 
 
+@quiet
 def square(x: Operand) -> Tensor:
     """x * x."""
     x = operand(x, "square")

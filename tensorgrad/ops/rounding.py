@@ -11,7 +11,7 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import operand, quiet, record
-from tensorgrad.ops.operands import Operand
+from tensorgrad.ops.operands import Operand, as_float16
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -39,7 +39,13 @@ def round(x: Operand, *, decimals: int = 0) -> Tensor:
         places = index(decimals)
     except TypeError:
         raise TypeError(f"round: decimals is a whole number, got {decimals!r}") from None
-    return _step("round", x, lambda a: np.round(a, places))
+    return _step("round", x, lambda a: _round(a, places))
+
+
+def _round(a: np.ndarray, places: int) -> np.ndarray:
+    if a.dtype == np.float16:  # which has no room for a times 100
+        return as_float16(np.round(a.astype(np.float32), places))
+    return np.round(a, places)
 
 
 def sign(x: Operand) -> Tensor:
