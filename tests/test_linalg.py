@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import tensorgrad
 from tensorgrad import Tensor, no_grad
 from tensorgrad.versions import held_arrays
+from viz import compare
+from viz.errors import TooLargeError
 
 
 def ones(*shape: int, **kwargs: object) -> Tensor:
@@ -137,3 +140,20 @@ def test_linalg_has_torchs_names():
     assert tensorgrad.linalg.norm(x).item() == 5.0
     assert tensorgrad.linalg.vector_norm(x, 1).item() == 7.0
     assert tensorgrad.linalg.matmul(x, x).item() == 25.0
+
+
+@pytest.mark.parametrize(
+    ("program", "products"),
+    [
+        (lambda x: tensorgrad.einsum("ij,jk->ik", x, x), 1000),
+        (lambda x: tensorgrad.einsum("ij,jk,kl->il", x, x, x), 2000),
+        (lambda x: tensorgrad.tensordot(x, x, 1), 1000),
+        (lambda x: tensorgrad.inner(x, x), 1000),
+        (lambda x: tensorgrad.addmm(x, x, x), 1000),
+    ],
+)
+def test_what_a_comparison_expects_of_them(program: Callable[[Tensor], Tensor], products: int):
+    """Two scalar nodes a product, and the sum of the result."""
+    x = ones(10, 10, requires_grad=True)
+    with pytest.raises(TooLargeError, match=f"about {2 * products + 200:,} scalar nodes"):
+        compare(lambda x: program(x).sum(), x, max_scalars=products)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -201,18 +202,24 @@ def _why_not_on_values(error: Exception) -> str:
 
 def _check_size(tensors: Sequence[Tensor], most: int) -> None:
     """Raise TooLargeError before memory is full of scalar nodes: a product of matrices has many for each element."""
-    expected = 0
-    for t in tensors:
-        sizes = [parent.data.size for parent in t._prev]
-        if t._op == "@":
-            expected += 2 * t.data.size * t._prev[0].shape[-1]
-        else:
-            expected += t.data.size if t._op == "index" else max([t.data.size, *sizes])
+    expected = sum(_scalar_nodes(t) for t in tensors)
     if expected > most:
         raise TooLargeError(
             f"compare: the program would make about {expected:,} scalar nodes, more than {most:,}: give it smaller "
             "arrays (a few rows of the batch show the same), or raise max_scalars"
         )
+
+
+def _scalar_nodes(t: Tensor) -> int:
+    """About how many scalar nodes stand for one tensor node."""
+    sizes = [parent.data.size for parent in t._prev]
+    if t._op in ("@", "addmm"):
+        return 2 * t.data.size * t._prev[-2].shape[-1]
+    if t._op in ("einsum", "tensordot", "inner"):
+        # of two operands, every axis of a product is in two of the three arrays; of more, as in a chain of matrices
+        n = len(sizes)
+        return max(2 * (n - 1), 1) * max(int(math.prod([t.data.size, *sizes]) ** (1.5 / (n + 1))), *sizes)
+    return t.data.size if t._op == "index" else max([t.data.size, *sizes])
 
 
 def _without_idle_casts(first: Sequence[Tensor], second: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], dict]:
