@@ -234,6 +234,7 @@ class Methods(ArrayNode):
     half = casting.half
     float = casting.float_
     double = casting.double
+    char = casting.char
     byte = casting.byte
     short = casting.short
     int = casting.int_
@@ -252,6 +253,10 @@ class Methods(ArrayNode):
     @property
     def device(self) -> devices.device:
         return devices.CPU
+
+    @property
+    def is_cuda(self) -> Literal[False]:
+        return False
 
     if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
         __getattr__ = missing.attribute

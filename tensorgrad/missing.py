@@ -28,6 +28,8 @@ _NO_DATA = "iterate over slices of randperm(n), e.g. for i in randperm(n).split(
 _NO_HIGHER = "gradients have no graph of their own (no create_graph): autograd.gradcheck has finite differences"
 _NO_AUTOCAST = "there is no automatic choice of precision: leave it out, or cast with .to(dtype)"
 _NO_DECOMPOSITION = "numpy.linalg computes it on .data, outside the graph; write an autograd.Function for its gradient"
+_NO_COUNTING = "it has no gradient: NumPy's function of that name takes .data"
+_NO_ORDER_STATISTIC = "sort along the dim and take elements by index"
 _NO_CONSTANT_CLASS = "tensor(data, dtype=...) makes a tensor of any dtype"
 
 _NEAREST: dict[str, str] = {
@@ -44,7 +46,7 @@ _NEAREST: dict[str, str] = {
     **dict.fromkeys(("TransformerDecoder", "TransformerDecoderLayer"), _NO_TRANSFORMER),
     **dict.fromkeys(("cfloat", "cdouble", "chalf", "complex32", "complex64", "complex128", "complex"), _NO_COMPLEX),
     **dict.fromkeys(("view_as_complex", "view_as_real", "polar", "angle", "real", "imag", "conj"), _NO_COMPLEX),
-    **dict.fromkeys(("mps", "xpu", "pin_memory", "is_cuda", "get_device"), _NO_DEVICE),
+    **dict.fromkeys(("mps", "xpu", "pin_memory", "get_device"), _NO_DEVICE),
     **dict.fromkeys(("bfloat16", "float8_e4m3fn", "float8_e5m2", "quantization", "quint8", "qint8"), _NO_SUCH_DTYPE),
     **dict.fromkeys(("compile", "jit", "fx", "export", "onnx", "_dynamo"), _NO_COMPILER),
     **dict.fromkeys(("set_float32_matmul_precision", "use_deterministic_algorithms"), _NO_COMPILER),
@@ -60,6 +62,21 @@ _NEAREST: dict[str, str] = {
     **dict.fromkeys(("ShortTensor", "ByteTensor", "BoolTensor"), _NO_CONSTANT_CLASS),
     **dict.fromkeys(("inv", "pinv", "det", "slogdet", "logdet", "solve", "lstsq", "cholesky"), _NO_DECOMPOSITION),
     **dict.fromkeys(("svd", "svdvals", "qr", "lu", "eig", "eigh", "eigvals", "eigvalsh", "inverse"), _NO_DECOMPOSITION),
+    **dict.fromkeys(("unique", "bincount", "searchsorted", "histogram", "isin", "lcm", "gcd"), _NO_COUNTING),
+    **dict.fromkeys(("median", "quantile", "kthvalue", "nanmedian", "nanquantile"), _NO_ORDER_STATISTIC),
+    **dict.fromkeys(("baddbmm", "addbmm", "addmv", "addr"), "write c + a @ b"),
+    **dict.fromkeys(("addcmul", "addcdiv"), "write x + value * a * b or x + value * a / b"),
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "ravel"), "use reshape, flatten or unsqueeze"),
+    **dict.fromkeys(
+        ("lgamma", "digamma", "polygamma", "erfinv", "i0"), "write an autograd.Function with scipy.special"
+    ),
+    "logaddexp": "use logsumexp(stack((a, b)), 0)",
+    "cdist": "broadcast: (a[:, None] - b).norm(dim=-1)",
+    "fmod": "remainder has the divisor's sign",
+    "fmax": "maximum lets nan through",
+    "fmin": "minimum lets nan through",
+    "cross": "write its three components with indexing and stack",
+    "kron": "use einsum and reshape",
     "set_default_device": _NO_DEVICE,
     "data": _NO_DATA,
     "grad_fn": "._op names the operation and ._prev its operands",
@@ -122,7 +139,8 @@ def _tensor_hint(cls: type, name: str) -> str:
     if elsewhere:
         return f": there is the function {elsewhere}"
     if name.endswith("_") and hasattr(cls, name[:-1]):
-        return f": write x.copy_(x.{name[:-1]}(...)), on a leaf inside `with no_grad():`"
+        base = name.removesuffix("_")
+        return f": x.{base}(...) makes a new tensor; x.copy_(...) writes one of the same shape into x"
     return _similar(name, dir(cls))
 
 

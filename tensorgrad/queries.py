@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from tensorgrad.dtypes import as_dtype, default_float, promote, rank, result_dtype
+from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, operand
+from tensorgrad.ops.axes import integers
 
 
 def is_tensor(obj: Any) -> bool:
@@ -28,6 +30,20 @@ def is_complex(input: Any) -> bool:
 def numel(input: Any) -> int:
     """The number of elements."""
     return operand(input, "numel")._data.size
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the one element is not 0. Raises ValueError where there is not exactly one."""
+    return bool(operand(input, "is_nonzero") != 0)
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape in which these broadcast. Raises ShapeError where they do not."""
+    wanted = [integers("broadcast_shapes", (shape,)) for shape in shapes]
+    try:
+        return np.broadcast_shapes(*wanted)
+    except ValueError:
+        raise ShapeError(f"broadcast_shapes: {', '.join(map(str, wanted))} do not broadcast") from None
 
 
 def result_type(tensor1: Any, tensor2: Any) -> np.dtype:

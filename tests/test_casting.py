@@ -23,11 +23,12 @@ CASTS = (
     "x.to('cpu')", "x.to('cpu', torch.float64)", "x.to(device='cpu', dtype=torch.float16)", "x.to(torch.device('cpu'))",
     "x.to(torch.ones(1, dtype=torch.float64))", "x.to(torch.float64, True)", "x.to(torch.float64, copy=True)",
     "x.to(torch.float64, non_blocking=True)", "x.to('cpu', torch.float64, False, True)", "x.type(torch.float64)",
-    "x.type('torch.DoubleTensor')", "x.type_as(torch.ones(1, dtype=torch.float16))", "x.cpu()", "x.clone()", "torch.clone(x)",
+    "x.type('torch.DoubleTensor')", "x.type_as(torch.ones(1, dtype=torch.float16))", "x.cpu()", "x.clone()",
+    "torch.clone(x)",
     "x.double().float().half()",
 )  # fmt: skip
 TO_INTEGERS = (
-    "x.long()", "x.int()", "x.short()", "x.byte()", "x.bool()", "x.to(torch.int8)", "x.type(torch.int64)",
+    "x.long()", "x.int()", "x.short()", "x.byte()", "x.char()", "x.bool()", "x.to(torch.int8)", "x.type(torch.int64)",
     "x.to(torch.tensor([1]))", "x.type('torch.IntTensor')",
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ import pytest
 
 import tensorgrad
 from tensorgrad import Tensor
-from tensorgrad.errors import DtypeError
+from tensorgrad.errors import DtypeError, ShapeError
 
 SAME_AS_TORCH = (
     "zeros(2, 3)", "zeros((2, 3))", "zeros([2, 3])", "zeros(size=(2, 3))", "zeros(())", "zeros(0, 3)",
@@ -247,6 +247,18 @@ def test_what_a_tensor_is():
     assert x.is_floating_point()
     assert not tensorgrad.tensor([1]).is_floating_point()
     assert not x.is_complex()
+    assert not x.is_cuda
+    assert tensorgrad.is_nonzero(Tensor([2.0]))
+    assert not tensorgrad.is_nonzero(tensorgrad.tensor([[0]]))
+    with pytest.raises(ValueError, match="2 elements"):
+        tensorgrad.is_nonzero(x)
+
+
+def test_broadcast_shapes():
+    assert tensorgrad.broadcast_shapes((2, 1), (3,), 1) == (2, 3)
+    assert tensorgrad.broadcast_shapes() == ()
+    with pytest.raises(ShapeError, match=r"broadcast_shapes: \(2,\), \(3,\) do not broadcast"):
+        tensorgrad.broadcast_shapes((2,), (3,))
 
 
 def test_limits_of_dtypes():

@@ -50,7 +50,7 @@ PACKAGES = (
         ("x.cuda", r"leave it out, or write \.to\('cpu'\)"),
         ("x.bfloat16", r"use float16 or float32"),
         ("x.stack", r"there is the function tensorgrad\.stack$"),
-        ("x.sinh_", r"write x\.copy_\(x\.sinh\(\.\.\.\)\), on a leaf inside `with no_grad\(\):`"),
+        ("x.sinh_", r"x\.sinh\(\.\.\.\) makes a new tensor; x\.copy_"),
         ("x.grad_fn", r"\._op names the operation"),
     ],
 )

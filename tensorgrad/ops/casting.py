@@ -156,6 +156,11 @@ def short(input: Any) -> Tensor:
     return _cast("short", operand(input, "short"), np.int16)
 
 
+def char(input: Any) -> Tensor:
+    """`input` as int8, cut off towards 0: a constant."""
+    return _cast("char", operand(input, "char"), np.int8)
+
+
 def byte(input: Any) -> Tensor:
     """`input` as uint8, cut off towards 0: a constant."""
     return _cast("byte", operand(input, "byte"), np.uint8)
