@@ -49,10 +49,11 @@ def next_pair(names: Sequence[Names], out: Names, lengths: dict[str | int, int])
     def cost(pair: tuple[int, int]) -> int:
         i, j = pair
         needed = set(out).union(*(n for k, n in enumerate(names) if k not in pair))
-        size = [
-            prod(lengths[name] for name in group) for group in (needed & {*names[i], *names[j]}, *(names[i], names[j]))
-        ]
-        return size[0] - size[1] - size[2]
+        made = needed & {*names[i], *names[j]}
+        return size(made) - size(names[i]) - size(names[j])
+
+    def size(names: Iterable[str | int]) -> int:
+        return prod(lengths[name] for name in names)
 
     return min(combinations(range(len(names)), 2), key=cost)
 
