@@ -219,7 +219,14 @@ def _scalar_nodes(t: Tensor) -> int:
         # of two operands, every axis of a product is in two of the three arrays; of more, as in a chain of matrices
         n = len(sizes)
         return max(2 * (n - 1), 1) * max(int(math.prod([t.data.size, *sizes]) ** (1.5 / (n + 1))), *sizes)
-    return t.data.size if t._op == "index" else max([t.data.size, *sizes])
+    if t._op == "linear":
+        return 2 * t.data.size * t._prev[1].shape[-1]
+    if t._op == "scaled_dot_product_attention":  # for each score two products of vectors and a softmax
+        query, key, value = t._prev[:3]
+        return (2 * query.shape[-1] + 2 * value.shape[-1] + 6) * t.data.size // max(value.shape[-1], 1) * key.shape[-2]
+    if t._op in ("layer_norm", "rms_norm", "cross_entropy"):
+        return 8 * sizes[0]
+    return t.data.size if t._op in ("index", "embedding") else max([t.data.size, *sizes])
 
 
 def _without_idle_casts(first: Sequence[Tensor], second: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], dict]:
