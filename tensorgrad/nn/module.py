@@ -75,14 +75,14 @@ class Module:
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args)` before each forward; what it returns, unless None, takes the place of the args.
 
-        With `with_kwargs` it is called as hook(module, args, kwargs) and returns both. `.remove()` the result to end it.
+        With `with_kwargs` it is called as hook(module, args, kwargs) and returns both. `remove()` the result to end it.
         """
         return _keep(self._forward_pre_hooks, (hook, with_kwargs))
 
     def register_forward_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args, output)` after each forward; what it returns, unless None, is the output instead.
 
-        With `with_kwargs` it is called as hook(module, args, kwargs, output). `.remove()` the result to end it.
+        With `with_kwargs` it is called as hook(module, args, kwargs, output). `remove()` the result to end it.
         """
         return _keep(self._forward_hooks, (hook, with_kwargs))
 

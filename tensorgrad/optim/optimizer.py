@@ -105,7 +105,8 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            self._check(group)  # the settings are the user's to change
+            if not math.isfinite(group["lr"]):  # a schedule may make it a little negative, by rounding
+                raise ValueError(f"{self._name}: lr is {group['lr']}: it was changed since the optimizer was made")
             for p in group["params"]:
                 if p._grad is not None:
                     self._change(p, group)
