@@ -49,7 +49,8 @@ def roll(x: Any, shifts: int | tuple[int, ...], dims: Dims = None) -> Tensor:
         raise ValueError(f"roll: {len(by)} shifts {shifts} for dims {dims}: give one shift an axis, one without dims")
     if axes is None:
         by = by[0]
-        return record("roll", np.roll(x._data, by), (x, lambda g: np.roll(g, -by)))
+        # copied: NumPy's result is a view, and views are not assigned to inside the graph
+        return record("roll", np.roll(x._data, by).copy(), (x, lambda g: np.roll(g, -by)))
     back = tuple(-n for n in by)
     return record("roll", np.roll(x._data, by, axes), (x, lambda g: np.roll(g, back, axes)))
 

@@ -40,7 +40,8 @@ def gather(
         )
     check_range("gather", flat_where, flat_shape, along)
     key = grid(flat_where, along)
-    out = x._data.reshape(flat_shape)[key].reshape(where.shape)
+    out = x._data.reshape(flat_shape)[key]
+    out = out if where.ndim else out.reshape(())
     return record("gather", out, (x, lambda g: scattered(flat_shape, key, g).reshape(shape)))
 
 
