@@ -139,6 +139,12 @@ def add_hook(node: Node, hook: Hook) -> Callable[[], None]:
     return remove
 
 
+def move_hooks(node: Node, to: Node) -> None:
+    """Let the hooks of `node` hang on `to`, which takes its place in the graph."""
+    if node in _hooks:
+        _hooks[to] = _hooks.pop(node)
+
+
 def _set_aside(order: list[Node], empty: Any) -> dict[Node, Any]:
     """The nodes with hooks, and the gradients that they hold from earlier passes: a hook is to see this pass alone."""
     hooked = {node: node._held_grad for node in order if node in _hooks}

@@ -7,6 +7,7 @@ it was before and on the value. That is refused once another operation has used 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,9 @@ from tensorgrad import lift
 from tensorgrad.dtypes import is_differentiable, rank
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.grad_mode import is_grad_enabled
-from tensorgrad.node import ArrayNode, describe, operand, record
+from tensorgrad.node import ArrayNode, describe, operand, quiet, record
 from tensorgrad.ops.keys import Key, normalize_key, read
+from tensorgrad.selection import Selected
 from tensorgrad.shapes import unbroadcast
 
 if TYPE_CHECKING:
@@ -29,8 +31,12 @@ _EVERYWHERE = ...
 def setitem(x: Tensor, where: Any, value: Any) -> None:
     """x[where] = value, broadcast to the place and converted to x's dtype, as in torch.
 
+    Where that is part of the graph, x has an array of its own afterwards; views of x and `x.detach()` made before keep
+    the old elements. Hooks stay with what x was before, as in torch.
+
     Raises IndexError naming the index; ShapeError for a value that does not fit; RuntimeError for a leaf that requires
-    a gradient outside `no_grad`, and where x has been used already or is a view of another tensor.
+    a gradient outside `no_grad`, and where x has been used already, is a view of another tensor, or has a rule of the
+    user's own.
     """
     assign("x[...] =", x, where, value)
 
@@ -73,16 +79,25 @@ def _write(op: str, x: Tensor, array: np.ndarray, key: Key, value: np.ndarray) -
     if not array.flags.writeable:
         raise RuntimeError(f"{op}: the array of {describe(x)} is read-only: change a clone()")
     try:
-        place = read(array, key).shape
         _put(array, key, value)
-    except (IndexError, TypeError) as error:
-        raise type(error)(f"{op}: {error}; the tensor has shape {array.shape}") from None
-    except ValueError:
-        raise ShapeError(
+    except (IndexError, TypeError, ValueError) as error:
+        raise _why_not(op, x, array, key, value, error) from None
+
+
+def _why_not(op: str, x: Tensor, array: np.ndarray, key: Key, value: np.ndarray, error: Exception) -> Exception:
+    """What to raise where NumPy could not write: the key is wrong, or the value does not fit into the place."""
+    try:
+        place = read(array, key).shape
+    except (IndexError, TypeError, ValueError) as wrong_key:
+        return type(wrong_key)(f"{op}: {wrong_key}; the tensor has shape {array.shape}")
+    if isinstance(error, ValueError):
+        return ShapeError(
             f"{op}: values of shape {value.shape} do not fit into the place of shape {place} in {describe(x)}"
-        ) from None
+        )
+    return type(error)(f"{op}: {error}; the tensor has shape {array.shape}")
 
 
+@quiet  # of nan made an integer
 def _put(array: np.ndarray, key: Key, value: Any) -> None:
     view = array if key.view is None else array[key.view]
     view[... if key.arrays is None else key.arrays] = value
@@ -103,7 +118,12 @@ def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
             f"{op} on {describe(x)}, which another operation has used already: that one was made of the old elements; "
             "change a clone(), or collect the parts in a list and put them together with stack or cat"
         )
-    if x._data.base is not None:
+    if x._closure is not None:
+        raise RuntimeError(
+            f"{op} on {describe(x)}, whose rule was assigned to its _backward and reads the gradient of this very "
+            "tensor: change a clone()"
+        )
+    if _is_view_of_another(x._data):
         raise RuntimeError(
             f"{op} on {describe(x)}, which may share its memory with another tensor (it is a view): a change that is "
             "part of the graph would not be seen there; change a clone()"
@@ -119,11 +139,17 @@ def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
     x._become(out)
 
 
-def _rule_of_old(key: Key) -> Callable[[np.ndarray], np.ndarray]:
-    def rule(g: np.ndarray) -> np.ndarray:
-        sent = g.copy()
-        _put(sent, key, 0)
-        return sent
+def _is_view_of_another(array: np.ndarray) -> bool:
+    """Whether somebody else can still see the memory that `array` is a view of: what was only reshaped after it was
+    made is the one that holds it."""
+    return array.base is not None and sys.getrefcount(array.base) > 2  # the array's own reference, and the argument
+
+
+def _rule_of_old(key: Key) -> Callable[[np.ndarray], Selected]:
+    def rule(g: np.ndarray) -> Selected:
+        live = np.ones(g.shape, dtype=bool)
+        _put(live, key, False)
+        return Selected(np.where(live, g, g.dtype.type(0)), live)
 
     return rule
 

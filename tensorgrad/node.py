@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from micrograd.backprop import Node, is_passing
+from micrograd.backprop import Node, is_passing, move_hooks
 from tensorgrad import checks, cuts, lift, selection, versions
 from tensorgrad.dtypes import default_float, is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import DtypeError, ShapeError
@@ -103,14 +103,15 @@ class ArrayNode(Node):
     def _moved(self) -> Tensor:
         """A node that takes this one's place in the graph below it, so that this one can become another's result."""
         old = new(self._data, self._op, self._prev, self._rules, self._requires_grad)
-        old._grad, old._time, old._closure = self._grad, self._time, self._closure
+        old._grad, old._time = self._grad, self._time
+        move_hooks(self, old)
         return old
 
     def _become(self, result: ArrayNode) -> None:
         """Take over what `result` is. (Nothing may have been made of either of them.)"""
         for name in ("_data", "_op", "_prev", "_rules", "_requires_grad", "_time"):
             setattr(self, name, getattr(result, name))
-        self._grad = self._closure = None
+        self._grad = None
 
     @grad.setter
     def grad(self, value: Any) -> None:

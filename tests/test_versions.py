@@ -162,7 +162,7 @@ def test_raises_where_torch_does(name: str, changed: str, c_requires: bool, torc
 
 
 def change_is_harmless(name: str, changed: str) -> bool:
-    """Division keeps its result in the place of the numerator, so that torch raises for one and this engine does not."""
+    """Division keeps its result and not the numerator, so torch raises for that and this engine does not."""
     return (name, changed) in {("x / c", "x"), ("c / x", "c")}
 
 

@@ -25,6 +25,13 @@ def _integer_first(x: Any) -> Any:
     return x[0][:, [1, 1]] if isinstance(x, np.ndarray) else x[0, :, [1, 1]]
 
 
+def _set(m: Any, x: Any, key: Any, value: Any) -> Any:
+    """A copy of x after copy[key] = value."""
+    out = m.clone(x)
+    out[key] = value
+    return out
+
+
 CASES = (
     array("index integer", lambda m, x: x[1], (3,), (2, 3), (2, 0)),
     array("index integers", lambda m, x: x[-1, 0], (2, 3), (2, 3, 4)),
@@ -47,6 +54,14 @@ CASES = (
     array("index boolean", lambda m, x: x[True], (), (3,), (2, 3)),
     array("index boolean beside a slice", lambda m, x: x[1:, False], (3,), (2, 3)),
     array("index twice", lambda m, x: x[:3] * x[1:] + x[-1], (4,)),
+    array("setitem integer", lambda m, x, y: _set(m, x, 1, y), ((3,), ()), ((2, 3), (3,)), ((2, 3), (1,))),
+    array("setitem slice", lambda m, x, y: _set(m, x, slice(1, None), y), ((3,), (2,)), ((2, 3), ()), ((3, 2), (2, 1))),
+    array("setitem all", lambda m, x, y: _set(m, x, ..., y), ((), ()), ((2, 3), (3,)), ((2, 3), (1, 2, 3)), ((0,), ())),
+    array("setitem new axis", lambda m, x, y: _set(m, x, (None, ..., slice(0, 2)), y), ((3,), (2,)), ((2, 3), (2, 1))),
+    array("setitem mask", lambda m, x, y: _set(m, x, _MASK, y), ((2, 3), ()), ((2, 3), (3,)), ((2, 3, 2), (3, 2))),
+    array("setitem positions", lambda m, x, y: _set(m, x, (_PAIR, slice(1, 3)), y), ((2, 3), (2,)), ((2, 3), (2, 1))),
+    array("setitem repeats", lambda m, x, y: _set(m, x, _REPEATS, y), ((2,), (5,)), ((2, 3), (5, 1)), torch=False),
+    array("setitem of itself", lambda m, x: _set(m, x, 0, x[1] * x[0]), (2,), (3, 2)),
     array("select", lambda m, x: m.select(x, 1, -1), (2, 3), (2, 3, 2)),
     array("narrow", lambda m, x: m.narrow(x, -1, 1, 2), (3,), (2, 3), (2, 2, 4)),
     array("gather", lambda m, x: m.gather(x, 0, m.tensor(_GRID)), (2, 3), (4, 3)),

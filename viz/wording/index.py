@@ -9,6 +9,7 @@ _BACK = ("{g} put back to where the values stood, 0 elsewhere",)
 
 WHOLE: dict[str, tuple[str, ...]] = {
     "index": _READ,
+    "setitem": ("{g} where nothing was written, 0 elsewhere", "{g} at the positions that were written"),
     "gather": _READ,
     "take_along_dim": _READ,
     "take": _READ,
@@ -22,5 +23,6 @@ WHOLE: dict[str, tuple[str, ...]] = {
 }
 
 PROSE = frozenset(
-    "index gather take_along_dim take index_select masked_select scatter scatter_add index_add sort topk".split()
+    "index setitem gather take_along_dim take index_select masked_select scatter scatter_add index_add sort "
+    "topk".split()
 )
