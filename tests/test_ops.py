@@ -121,7 +121,7 @@ def test_gradcheck(case: Case, shapes: Shapes, rng: np.random.Generator):
     assert gradcheck(lambda *operands: case.function(tensorgrad, *operands), tensors)
 
 
-@pytest.mark.parametrize("case", [case for case in EACH if len(case.domains) == 2], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [case for case in CASES if case.broadcasts], ids=lambda case: case.name)
 @settings(max_examples=15, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
 def test_gradcheck_for_random_broadcast_shapes(case: Case, data: st.DataObject):

@@ -15,7 +15,7 @@ from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
 from tensorgrad.ops import arithmetic, functions
 from tensorgrad.ops.erf import erf_of
-from tensorgrad.ops.operands import Operand, as_float16, composed, each, float_operand, forward_only, function
+from tensorgrad.ops.operands import Operand, as_float16, composed, each, float_operand, forward_only, function, kept
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -160,7 +160,7 @@ def relu(x: Operand) -> Tensor:
     if a.dtype == object:
         return record("relu", each(a, "relu"), (x, forward_only))
     out = np.maximum(a, 0)
-    return record("relu", out, (x, lambda g: np.where(out <= 0, 0, g)))
+    return record("relu", out, (x, lambda g: kept(g, ~(out <= 0))))
 
 
 def relu6(x: Operand) -> Tensor:
@@ -187,7 +187,7 @@ def _limited(op: str, x: Operand, low: float, high: float) -> Tensor:
     if a.dtype.kind in "iu":
         low, high = int(low), int(high)
     out = np.clip(a, low, high)
-    return record(op, out, (x, lambda g: np.where((out <= low) | (out >= high), 0, g)))
+    return record(op, out, (x, lambda g: kept(g, ~((out <= low) | (out >= high)))))
 
 
 @quiet

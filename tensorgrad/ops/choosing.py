@@ -16,7 +16,7 @@ from tensorgrad import lift
 from tensorgrad.dtypes import default_float
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, new, operand, quiet, record
-from tensorgrad.ops.operands import Operand, apply, pair
+from tensorgrad.ops.operands import Operand, apply, kept, pair
 from tensorgrad.selection import Selected
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def where(condition: Operand, x: Operand = None, y: Operand = None) -> Tensor | 
     return record(
         "where",
         np.where(c, a, b),
-        (x, lambda g: Selected(np.where(c, g, 0), c)),
-        (y, lambda g: Selected(np.where(c, 0, g), ~c)),
+        (x, lambda g: Selected(kept(g, c), c)),
+        (y, lambda g: Selected(kept(g, ~c), ~c)),
     )
 
 
@@ -66,8 +66,8 @@ def masked_fill(x: Operand, mask: Operand, value: Operand) -> Tensor:
     return record(
         "masked_fill",
         np.where(m, filling, a),
-        (x, lambda g: Selected(np.where(m, 0, g), ~m)),
-        (v, lambda g: Selected(np.where(m, g, 0), m)),
+        (x, lambda g: Selected(kept(g, ~m), ~m)),
+        (v, lambda g: Selected(kept(g, m), m)),
     )
 
 
@@ -131,9 +131,16 @@ def _extreme(op: str, ufunc: Callable[..., Any], loses: Callable[..., Any], x: O
     return record(
         op,
         out,
-        (x, lambda g: np.where(a == b, g * 0.5, np.where(loses(a, b), 0, g))),
-        (y, lambda g: np.where(a == b, g * 0.5, np.where(loses(b, a), 0, g))),
+        (x, lambda g: _won(g, a == b, loses(a, b))),
+        (y, lambda g: _won(g, a == b, loses(b, a))),
     )
+
+
+def _won(g: np.ndarray, tied: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """The gradient of one of the two that maximum compares: all where it won, half where the two are equal."""
+    if tied.any():
+        g = np.where(tied, g * 0.5, g)
+    return kept(g, ~lost)
 
 
 def clamp(x: Operand, min: Operand = None, max: Operand = None) -> Tensor:
@@ -167,7 +174,7 @@ def _clamp_numbers(x: ArrayNode, low: float | None, high: float | None) -> Tenso
     out = np.clip(n, low, high)
     if a.dtype == object:
         out = np.where(_within(n, low, high), a, out)
-    return record("clamp", out, (x, lambda g: np.where(_within(a, low, high), g, 0)))
+    return record("clamp", out, (x, lambda g: kept(g, _within(a, low, high))))
 
 
 def _within(a: np.ndarray, low: np.ndarray | None, high: np.ndarray | None) -> np.ndarray:
@@ -187,8 +194,8 @@ def _clamp_one(op: str, ufunc: Callable[..., Any], beyond: Callable[..., Any], x
     return record(
         op,
         out,
-        (x, lambda g: np.where(beyond(b, a) | (a == b), g, 0)),
-        (y, lambda g: np.where(beyond(a, b), g, 0)),
+        (x, lambda g: kept(g, beyond(b, a) | (a == b))),
+        (y, lambda g: kept(g, beyond(a, b))),
     )
 
 
@@ -206,9 +213,9 @@ def _clamp_between(x: ArrayNode, low: Operand, high: Operand) -> Tensor:
     return record(
         "clamp_between",
         out,
-        (x, lambda g: np.where(_within(a, b, c), g, 0)),
-        (y, lambda g: np.where(_below(a, b, c), g, 0)),
-        (z, lambda g: np.where(_above(a, b, c), g, 0)),
+        (x, lambda g: kept(g, _within(a, b, c))),
+        (y, lambda g: kept(g, _below(a, b, c))),
+        (z, lambda g: kept(g, _above(a, b, c))),
     )
 
 
@@ -239,4 +246,4 @@ def nan_to_num(x: Operand, nan: float = 0.0, posinf: float | None = None, neginf
     out = np.nan_to_num(n, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
     if a.dtype == object:
         out = np.where(np.isfinite(n), a, out)
-    return record("nan_to_num", out, (x, lambda g: np.where(np.isfinite(a), g, 0)))
+    return record("nan_to_num", out, (x, lambda g: kept(g, np.isfinite(a))))

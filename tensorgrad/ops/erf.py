@@ -12,6 +12,8 @@ import numpy as np
 
 _NEAR = 0.46875
 _FAR = 6.0
+_BLOCK = 32768
+"""How many elements are computed at a time, so that what stands in between stays in the processor's cache."""
 
 _NEAR_ABOVE = (
     1.85777706184603153e-1,
@@ -53,17 +55,30 @@ def erf_of(x: np.ndarray | float) -> np.ndarray:
     in float32.
     """
     given = np.asarray(x)
-    y = given.astype(np.float32) if given.dtype == np.float16 else given
-    out = np.empty(y.shape, dtype=y.dtype)
-    near = np.abs(y) <= _NEAR
-    inner = y[near]
-    out[near] = inner * _ratio(inner * inner, _NEAR_ABOVE, _NEAR_BELOW)
-    outer = y[~near]
-    size = np.minimum(np.abs(outer), _FAR)
-    below = np.exp(-size * size)
-    below *= _ratio(size, _FAR_ABOVE, _FAR_BELOW)
-    out[~near] = np.copysign(1 - below, outer)
-    return out.astype(given.dtype, copy=False)
+    flat = given.astype(np.float32 if given.dtype == np.float16 else given.dtype, order="C", copy=False).reshape(-1)
+    out = np.empty_like(flat)
+    for start in range(0, flat.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        out[block] = _erf(flat[block])
+    return out.reshape(given.shape).astype(given.dtype, copy=False)
+
+
+def _erf(x: np.ndarray) -> np.ndarray:
+    """erf of a short array of one axis. Both formulas run on every element: to sort them apart takes longer."""
+    size = np.abs(x)
+    near = size <= _NEAR
+    np.minimum(size, _FAR, out=size)
+    square = size * size
+    inner = _ratio(square, _NEAR_ABOVE, _NEAR_BELOW)
+    inner *= size
+    np.negative(square, out=square)
+    outer = np.exp(square, out=square)
+    outer *= _ratio(size, _FAR_ABOVE, _FAR_BELOW)
+    np.subtract(1, outer, out=outer)
+    inner *= near  # times 1 or 0, and a sum with 0: exact
+    outer *= ~near
+    outer += inner
+    return np.copysign(outer, x, out=outer)
 
 
 def _ratio(x: np.ndarray, above: tuple[float, ...], below: tuple[float, ...]) -> np.ndarray:

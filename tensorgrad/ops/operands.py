@@ -91,6 +91,16 @@ def function(op: str, x: Operand, value: Callable[[Any], Any], slope: Callable[[
     return record(op, value(a), (x, lambda g: g * slope(a)))
 
 
+def kept(g: np.ndarray, live: np.ndarray) -> np.ndarray:
+    """The gradient g where the booleans in `live` hold, 0 elsewhere: for rules.
+
+    A product with booleans is several times faster than np.where on a mixed mask. Only where it is not finite, np.where
+    has to decide: 0 times inf or nan is nan.
+    """
+    out = g * live
+    return out if np.isfinite(out.sum()) else np.where(live, g, g.dtype.type(0))
+
+
 @quiet
 def as_float16(a: Any) -> np.ndarray:
     """float32 rounded to float16; what leaves its range is inf."""

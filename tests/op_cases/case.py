@@ -54,6 +54,11 @@ class Case:
     def operation(self) -> str:
         return self.name.split()[0]
 
+    @property
+    def broadcasts(self) -> bool:
+        """Whether it has two operands of any shapes that broadcast."""
+        return self.shapes is _TWO
+
     def sample(self, rng: np.random.Generator, shapes: Shapes | None = None) -> list[np.ndarray]:
         """Random float64 operands of these shapes, by default of no axes."""
         shapes = ((),) * len(self.domains) if shapes is None else shapes
