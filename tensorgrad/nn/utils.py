@@ -14,8 +14,8 @@ from tensorgrad.node import ArrayNode, describe, new, quiet
 from tensorgrad.ops.joining import cat
 from tensorgrad.tensor import Tensor
 
-_PIECE = 1 << 16  # elements of a gradient that are squared in float64 at a time
-_TINY = 1e-280  # below this a sum of powers has lost digits
+_PIECE = 1 << 12  # elements of a gradient whose powers are summed at a time; the sums are summed in float64
+_TINY = 1e-30  # below this a sum of squares of float32 may have lost digits
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -139,7 +139,7 @@ def _norm(arrays: list[np.ndarray], p: float) -> float:
     largest = _largest(arrays)
     if not 0 < largest < np.inf:
         return largest
-    return largest * sum(_powers(piece / largest, p) for piece in _pieces(arrays)) ** (1 / p)
+    return largest * sum(_powers(piece.astype(np.float64) / largest, p) for piece in _pieces(arrays)) ** (1 / p)
 
 
 def _largest(arrays: list[np.ndarray]) -> float:
@@ -147,15 +147,18 @@ def _largest(arrays: list[np.ndarray]) -> float:
 
 
 def _powers(piece: np.ndarray, p: float) -> float:
-    return float(piece.dot(piece)) if p == 2 else float((np.abs(piece) ** p).sum())
+    if p == 2:
+        return float(piece.dot(piece))
+    return float((np.abs(piece) ** p).sum(dtype=np.float64))
 
 
 def _pieces(arrays: list[np.ndarray]) -> Iterator[np.ndarray]:
-    """The elements of all arrays in float64, not too many at a time: squares of float32 fit into it."""
+    """The elements of all arrays, a few at a time: so few that a sum of them is exact enough in float32."""
     for a in arrays:
         flat = a.reshape(-1)
         for start in range(0, flat.size, _PIECE):
-            yield flat[start : start + _PIECE].astype(np.float64, copy=False)
+            piece = flat[start : start + _PIECE]
+            yield piece.astype(np.float32) if a.dtype == np.float16 else piece
 
 
 if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorgrad.node import new
-from tensorgrad.optim.optimizer import Group, Optimizer, number, remembered
+from tensorgrad.optim.optimizer import Group, Optimizer, Work, number, remembered
 
 
 class Adam(Optimizer):
@@ -94,28 +94,29 @@ class Adam(Optimizer):
         eps: float,
         weight_decay: float,
         maximize: bool,
+        work: Work,
     ) -> None:
-        work, more = np.empty_like(x), np.empty_like(x)
+        one, two = work
         if maximize:
-            g = np.negative(g)
+            g = np.negative(g, out=two)
         if weight_decay and self._decay_apart:
             np.multiply(x, 1 - lr * weight_decay, out=x)
         elif weight_decay:
-            np.multiply(x, weight_decay, out=work)
-            g = np.add(g, work)
-        _approach(m, g, 1 - beta1, work)
+            np.multiply(x, weight_decay, out=one)
+            g = np.add(g, one, out=two)
+        _approach(m, g, 1 - beta1, one)
         np.multiply(v, beta2, out=v)
-        np.multiply(g, 1 - beta2, out=work)
-        np.multiply(work, g, out=work)
-        np.add(v, work, out=v)
+        np.multiply(g, 1 - beta2, out=one)
+        np.multiply(one, g, out=one)
+        np.add(v, one, out=v)
         if largest is not None:
             v = np.maximum(largest, v, out=largest)
-        np.sqrt(v, out=work)
-        np.divide(work, root, out=work)
-        np.add(work, eps, out=work)
-        np.multiply(m, -step_size, out=more)
-        np.divide(more, work, out=more)
-        np.add(x, more, out=x)
+        np.sqrt(v, out=one)
+        np.divide(one, root, out=one)
+        np.add(one, eps, out=one)
+        np.multiply(m, -step_size, out=two)  # g is not needed any more
+        np.divide(two, one, out=two)
+        np.add(x, two, out=x)
 
 
 class AdamW(Adam):

@@ -19,6 +19,9 @@ from tensorgrad.tensor import Tensor
 Group = dict[str, Any]
 """Parameters under "params" and their settings by name, "lr" among them."""
 
+Work = tuple[np.ndarray, np.ndarray]
+"""Two arrays for intermediate results, of the shape and dtype of the elements that are changed."""
+
 _PIECE = 1 << 15  # elements that are computed with at a time: what an update reads and writes of them fits into a cache
 
 
@@ -123,8 +126,8 @@ class Optimizer:
         everything = [data, *arrays]
         if in_float32:
             everything = [a.astype(np.float32) for a in everything]
-        for piece in _pieces([grad.astype(everything[0].dtype, copy=False), *everything]):
-            self._update(*piece, **settings)
+        for piece, work in _pieces([grad.astype(everything[0].dtype, copy=False), *everything]):
+            self._update(*piece, **settings, work=work)
         if in_float32:
             for a, b in zip([data, *arrays], everything, strict=True):
                 a[...] = b
@@ -137,8 +140,8 @@ class Optimizer:
         step, both as `_update` takes them."""
         raise NotImplementedError(f"{self._name} defines neither step nor _prepare and _update")
 
-    def _update(self, g: np.ndarray, x: np.ndarray, *arrays: np.ndarray, **settings: Any) -> None:
-        """One step of elements `x`, in place, whose gradients `g` stay as they are."""
+    def _update(self, g: np.ndarray, x: np.ndarray, *arrays: np.ndarray, work: Work, **settings: Any) -> None:
+        """One step of elements `x`, in place, whose gradients `g` stay as they are; `work` is there to compute in."""
         raise NotImplementedError(f"{self._name} defines neither step nor _prepare and _update")
 
     # -- state -----------------------------------------------------------------------------------------------------
@@ -236,12 +239,14 @@ def _brief(x: Any) -> str:
     return "None" if x is None else f"a {type(x).__name__}"
 
 
-def _pieces(arrays: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
-    """The arrays, or where they are long the same parts of each in turn."""
-    size = arrays[0].size
+def _pieces(arrays: list[np.ndarray]) -> Iterator[tuple[list[np.ndarray], Work]]:
+    """The arrays, or where they are long the same parts of each in turn; with arrays to compute in."""
+    size, last = arrays[0].size, arrays[-1]
     if size <= _PIECE or not all(a.flags.c_contiguous for a in arrays):
-        yield arrays
+        yield arrays, (np.empty_like(last), np.empty_like(last))
         return
     flat = [a.reshape(-1) for a in arrays]
+    one, two = np.empty((2, _PIECE), dtype=last.dtype)
     for start in range(0, size, _PIECE):
-        yield [a[start : start + _PIECE] for a in flat]
+        n = min(_PIECE, size - start)
+        yield [a[start : start + n] for a in flat], (one[:n], two[:n])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorgrad.node import new
-from tensorgrad.optim.optimizer import Group, Optimizer, number
+from tensorgrad.optim.optimizer import Group, Optimizer, Work, number
 
 
 class SGD(Optimizer):
@@ -76,25 +76,26 @@ class SGD(Optimizer):
         weight_decay: float,
         nesterov: bool,
         maximize: bool,
+        work: Work,
         first: bool = False,
     ) -> None:
-        work = np.empty_like(x)
+        one, two = work
         if maximize:
-            g = np.negative(g)
+            g = np.negative(g, out=two)
         if weight_decay:
-            np.multiply(x, weight_decay, out=work)
-            g = np.add(g, work)
+            np.multiply(x, weight_decay, out=one)
+            g = np.add(g, one, out=two)
         if v is not None:
             if first:
                 np.copyto(v, g)
             else:
                 np.multiply(v, momentum, out=v)
-                np.multiply(g, 1 - dampening, out=work)
-                np.add(v, work, out=v)
+                np.multiply(g, 1 - dampening, out=one)
+                np.add(v, one, out=v)
             if nesterov:
-                np.multiply(v, momentum, out=work)
-                g = np.add(g, work)
+                np.multiply(v, momentum, out=one)
+                g = np.add(g, one, out=two)
             else:
                 g = v
-        np.multiply(g, -lr, out=work)
-        np.add(x, work, out=x)
+        np.multiply(g, -lr, out=one)
+        np.add(x, one, out=x)
