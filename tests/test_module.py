@@ -14,6 +14,7 @@ import pytest
 import tensorgrad
 from tensorgrad import Tensor, nn, no_grad
 from tensorgrad.nn import Parameter
+from viz.names import find_names
 
 
 class Net(nn.Module):
@@ -383,6 +384,25 @@ def test_a_pre_hook_may_return_the_one_argument() -> None:
     net = nn.Identity()
     net.register_forward_pre_hook(lambda module, args: args[0] * 2)
     assert net(4) == 8
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+def test_pictures_name_parameters_as_the_caller_would() -> None:
+    class Whole(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(2, 2), nn.ModuleDict({"key": nn.Linear(1, 1, bias=False)}))
+            self.register_buffer("mask", tensorgrad.ones(1))
+
+    whole = Whole()
+    assert list(find_names({"whole": whole}).values()) == [
+        "whole.mask",
+        "whole.body[0].weight",
+        "whole.body[0].bias",
+        "whole.body[1].key.weight",
+    ]
 
 
 # -- containers and printing -------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ _MOST_LETTERS = 20
 _DEEPEST = 12
 _MOST_LOOKED_AT = 200_000
 _PLAIN = {int, float, bool, str, type(None)}  # what data is made of leads to no node, and does not count
+_REGISTERED = {"_parameters", "_buffers", "_modules"}
 _MOST_IN_ONE = 10_000  # of a list: a long one holds data, not parameters
 
 
@@ -35,7 +36,7 @@ def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
 
     Looks into lists, tuples and dictionaries, and into objects that have `parameters()` (networks) or whose class the
     namespace's own module defines, so that parameters have names such as `net.layers[0].neurons[1].w[2]`. Names that
-    start with _, and IPython's histories, do not count.
+    start with _, and IPython's histories, do not count; what a Module keeps under such names does.
     """
     names: dict[Node, str] = {}
     seen: set[int] = set()
@@ -64,9 +65,18 @@ def _inside(name: str, thing: Any, module: str | None) -> Iterator[tuple[str, An
     if type(thing).__module__ == module or (
         callable(getattr(thing, "parameters", None)) and not isinstance(thing, type)
     ):
-        fields = getattr(thing, "__dict__", {})
-        return ((f"{name}.{key}", x) for key, x in list(fields.items()) if not key.startswith("_"))
+        return _fields(name, getattr(thing, "__dict__", {}))
     return iter(())
+
+
+def _fields(name: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The attributes in an object's `fields`, and what a Module keeps for names that it registers: net[0].weight."""
+    for key, x in list(fields.items()):
+        if not key.startswith("_"):
+            yield f"{name}.{key}", x
+        elif key in _REGISTERED and isinstance(x, dict):
+            for inner, part in list(x.items()):
+                yield (f"{name}[{inner}]" if str(inner).isdigit() else f"{name}.{inner}"), part
 
 
 def names_for(order: Sequence[Node], namespace: Mapping[str, Any]) -> dict[Node, str]:
