@@ -89,12 +89,11 @@ class GradScaler:
 
     @quiet
     def _unscale(self, optimizer: Optimizer) -> None:
-        params = [p for group in optimizer.param_groups for p in group["params"] if p._grad is not None]
-        if any(p._grad.dtype == np.float16 for p in params):
+        params = [p for group in optimizer.param_groups for p in group["params"]]
+        if any(p._grad is not None and p._grad.dtype == np.float16 for p in params):
             raise ValueError("GradScaler.unscale_: the gradients are float16; keep the parameters in float32")
         inverse = np.float32(1 / float(self._scale))
-        for p in params:
-            g = own_gradient(p)
+        for g in [g for p in params if (g := own_gradient(p)) is not None]:
             finite = bool(np.isfinite(g).all())
             self._found_inf[optimizer] = self._found_inf.get(optimizer, False) or not finite
             np.multiply(g, inverse.astype(g.dtype), out=g)

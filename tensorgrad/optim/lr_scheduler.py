@@ -124,7 +124,7 @@ class LambdaLR(LRScheduler):
     ) -> None:
         _check_optimizer(self, optimizer)
         n = len(optimizer.param_groups)
-        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * n
+        self.lr_lambdas: list[Any] = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * n
         if len(self.lr_lambdas) != n:
             raise ValueError(f"LambdaLR: {len(self.lr_lambdas)} functions for {n} groups")
         super().__init__(optimizer, last_epoch)
@@ -373,7 +373,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.factor, self.patience, self.cooldown, self.eps = factor, patience, cooldown, eps
         n = len(optimizer.param_groups)
-        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * n
+        self.min_lrs: list[Any] = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * n
         if len(self.min_lrs) != n:
             raise ValueError(f"ReduceLROnPlateau: {len(self.min_lrs)} values of min_lr for {n} groups")
         self.best = math.inf if mode == "min" else -math.inf

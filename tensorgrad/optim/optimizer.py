@@ -140,8 +140,9 @@ class Optimizer:
         step, both as `_update` takes them."""
         raise NotImplementedError(f"{self._name} defines neither step nor _prepare and _update")
 
-    def _update(self, g: np.ndarray, x: np.ndarray, *arrays: np.ndarray, work: Work, **settings: Any) -> None:
-        """One step of elements `x`, in place, whose gradients `g` stay as they are; `work` is there to compute in."""
+    def _update(self, *arrays: Any, **settings: Any) -> None:
+        """One step, in place: called with the gradients, which stay as they are, the elements, the arrays and numbers
+        from `_prepare`, and `work=` two arrays to compute in."""
         raise NotImplementedError(f"{self._name} defines neither step nor _prepare and _update")
 
     # -- state -----------------------------------------------------------------------------------------------------
