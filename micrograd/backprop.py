@@ -139,6 +139,11 @@ def add_hook(node: Node, hook: Hook) -> Callable[[], None]:
     return remove
 
 
+def has_hooks(node: Node) -> bool:
+    """Whether there are any."""
+    return node in _hooks
+
+
 def move_hooks(node: Node, to: Node) -> None:
     """Let the hooks of `node` hang on `to`, which takes its place in the graph."""
     if node in _hooks:

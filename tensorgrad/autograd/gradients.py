@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import Node, chain_rule, deliver, gradients_kept, topological_order
+from micrograd.backprop import Node, chain_rule, deliver, gradients_kept, has_hooks, topological_order
 from tensorgrad.node import describe, new
 from tensorgrad.tensor import Tensor
 from tensorgrad.versions import passed
@@ -98,8 +98,19 @@ def gradients(roots: Sequence[Tensor], seeds: Sequence[np.ndarray], wanted: Sequ
     """An array for each tensor in `wanted`, None where nothing arrives. All gradients in the graph are put back."""
     order = topological_order(Together(roots, seeds))[:-1]
     with gradients_kept(dict.fromkeys([*order, *wanted])):
-        pass_back(roots, seeds, wanted)
-        return [x._grad for x in wanted]
+        pass_back(roots, seeds, _lowest(wanted, order))
+        return [None if x._grad is None else x._grad.copy() for x in wanted]  # a rule may send two nodes one array
+
+
+def _lowest(wanted: Sequence[Tensor], order: Sequence[Node]) -> list[Tensor]:
+    """Those of `wanted` below which nothing is left to do: they lead to no other one, and have no hooks."""
+    above = set(wanted)
+    leading = set()
+    for node in order:
+        if not above.isdisjoint(node._prev):
+            leading.add(node)
+            above.add(node)
+    return [x for x in wanted if x not in leading and not has_hooks(x)]
 
 
 def no_second_derivatives(op: str, create_graph: bool) -> None:
