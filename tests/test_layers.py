@@ -205,3 +205,40 @@ def test_a_layer_without_numbers() -> None:
     assert out.shape == (2, 0)
     out.sum().backward()
     assert nothing.weight.grad.shape == (0, 3)
+
+
+def test_a_training_is_that_of_torch(torch: ModuleType) -> None:
+    """A small classifier of sequences with all that belongs to a training loop, 30 steps in float64."""
+    rng = np.random.default_rng(8)
+    tokens, classes = rng.integers(0, 7, size=(12, 5)), rng.integers(0, 3, size=12)
+
+    def losses(library: ModuleType, state: dict[str, np.ndarray]) -> list[float]:
+        nn, optim = library.nn, library.optim
+        net = nn.Sequential(
+            nn.Embedding(7, 4), nn.LayerNorm(4), nn.Flatten(), nn.Linear(20, 8), nn.GELU(), nn.Linear(8, 3)
+        )
+        net.double().load_state_dict({name: library.tensor(x) for name, x in state.items()})
+        decayed = [p for p in net.parameters() if p.ndim > 1]
+        groups = [{"params": decayed}, {"params": [p for p in net.parameters() if p.ndim < 2], "weight_decay": 0.0}]
+        optimizer = optim.AdamW(groups, lr=0.05, weight_decay=0.1)
+        warmup = optim.lr_scheduler.LinearLR(optimizer, 0.1, total_iters=5)
+        cosine = optim.lr_scheduler.CosineAnnealingLR(optimizer, 25)
+        scheduler = optim.lr_scheduler.SequentialLR(optimizer, [warmup, cosine], milestones=[5])
+        loss_of = nn.CrossEntropyLoss(label_smoothing=0.1)
+        found = []
+        for _ in range(30):
+            loss = loss_of(net(library.tensor(tokens)), library.tensor(classes))
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            optimizer.step()
+            scheduler.step()
+            found.append(loss.item())
+        return found
+
+    shapes = {"0.weight": (7, 4), "1.weight": (4,), "1.bias": (4,), "3.weight": (8, 20), "3.bias": (8,)}
+    shapes |= {"5.weight": (3, 8), "5.bias": (3,)}
+    state = {name: rng.normal(size=shape) * 0.5 for name, shape in shapes.items()}
+    ours = losses(tensorgrad, state)
+    np.testing.assert_allclose(ours, losses(torch, state), rtol=1e-9)
+    assert ours[-1] < ours[0] / 2
