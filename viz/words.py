@@ -33,7 +33,7 @@ def local_derivative(op: str, slot: int, operands: Sequence[str], out: str) -> s
         return _power_slope(op[2:], operands[0])
     if op.startswith("to ") and len(operands) == 1:  # a cast: its gradient is cast back
         return "1"
-    texts = LOCAL.get(op.lower(), ())
+    texts = LOCAL.get("relu" if op == "ReLU" else op, ())
     return _fill(texts[slot], operands, out) if slot < len(texts) == len(operands) else None
 
 

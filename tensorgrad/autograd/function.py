@@ -146,7 +146,10 @@ def _contributions(
         if x is None:
             continue
         shape, name, takes_gradient = x
-        array = None if g is None or not takes_gradient else as_array(g)
+        try:
+            array = None if g is None or not takes_gradient else as_array(g)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{op}: what backward returned for argument {i}: {error}") from None
         if array is not None and array.shape != shape:
             raise ShapeError(
                 f"{op}: backward returned a gradient of shape {array.shape} for argument {i}, {name}: they must be "
