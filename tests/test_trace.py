@@ -178,7 +178,7 @@ def test_infinities_that_meet_in_a_gradient_do_not_warn():
 
 def test_a_scalar_operation_made_with_its_slopes_has_them_in_its_steps():
     x = Value(3.0)
-    out = Value(9.0, (x,), "square", local=(6.0,))
+    out = Value(9.0, (x,), "my square", local=(6.0,))
     _, step = trace(out).steps
     assert (step.local, step.local_text, step.rule) == (6.0, "dout/dx", "dout/dx * out.grad")
 

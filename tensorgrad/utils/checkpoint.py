@@ -37,9 +37,11 @@ def checkpoint(
     preserve_rng_state  whether dropout draws the same numbers again
     use_reentrant       accepted and ignored: there is one kind
 
-    The gradients are those without it. Under `no_grad` it is a plain call.
+    The gradients are those without it. (Where a tensor gets several contributions from inside the block they are added
+    up there first, so the last digits may differ.) Under `no_grad` it is a plain call.
 
-    Raises RuntimeError in backward if the second run gives results of other shapes or dtypes.
+    Raises RuntimeError in backward if the second run gives results of other shapes or dtypes, or if an array that the
+    block read, or that its arguments or the function hold, was changed in place since the first.
     """
     if not is_grad_enabled():
         return function(*args, **kwargs)

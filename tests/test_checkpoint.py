@@ -1,0 +1,362 @@
+"""Checkpointing: the same gradients, bit for bit, and less memory."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import weakref
+from collections import namedtuple
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorgrad
+from micrograd.backprop import chain_rule, deliver, overwrite, topological_order
+from tensorgrad import Tensor, get_rng_state, manual_seed, no_grad, rand
+from tensorgrad.autograd import gradcheck
+from tensorgrad.nn.functional import dropout
+from tensorgrad.utils.checkpoint import checkpoint
+from viz import compare, trace
+
+RNG = np.random.default_rng(3)
+W1, W2, X = (RNG.standard_normal(shape).astype(np.float32) for shape in ((4, 8), (8, 4), (3, 4)))
+
+
+def parameters() -> tuple[Tensor, Tensor, Tensor]:
+    w1, w2, x = (Tensor(a, requires_grad=True) for a in (W1, W2, X))
+    return w1, w2, x
+
+
+def plainly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+# -- programs that take the way of calling a block ---------------------------------------------------------------------
+
+
+def closes_over_parameters(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    def block(h: Tensor) -> Tensor:
+        return ((h @ w1).tanh() @ w2 + h).sin()
+
+    h = call(block, x)
+    return (call(block, call(block, h)) * h).sum()
+
+
+def closes_over_an_intermediate(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    """The design's own trap: a walk inside that empties what the block closed over."""
+    outside = (x @ w1).tanh()
+    h = call(lambda h: (h * outside).sin() + outside, outside * 2)
+    return (h * outside).sum() + (outside @ w2).sum()
+
+
+def several_results(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    def block(h: Tensor) -> Any:
+        a = (h @ w1).tanh()
+        return a, {"out": a @ w2, "list": [h * 2, "text", 5]}, a.detach()
+
+    a, rest, constant = call(block, x.sin())
+    assert rest["list"][1:] == ["text", 5]
+    assert not constant.requires_grad
+    return (a * constant).sum() + (rest["out"] * rest["list"][0]).sum()
+
+
+def unused_results(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    a, _, c = call(lambda h: (h @ w1, (h @ w1).exp(), (h * 2) @ w1), x)
+    return (a * c).sum()
+
+
+def keyword_arguments(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    def block(h: Tensor, *, weight: Tensor, power: int = 1) -> Tensor:
+        return (h @ weight) ** power
+
+    return call(block, x, weight=w1, power=2).sum() + call(block, x, weight=w1).sum()
+
+
+def nested(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    def inner(h: Tensor) -> Tensor:
+        return (h @ w1).tanh() @ w2
+
+    def outer(h: Tensor) -> Tensor:
+        return call(inner, call(inner, h) * h).sin() + call(inner, h)
+
+    return call(outer, call(outer, x)).sum()
+
+
+def an_operand_as_result(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    h = x * 2
+    again, squared, leaf = call(lambda h: (h, h * h, x), h)
+    return (again * squared).sum() + leaf.sum() + (h * 3).sum()
+
+
+def one_result_twice(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    def block(h: Tensor) -> tuple[Tensor, Tensor]:
+        y = h.sin()
+        return y, y
+
+    a, b = call(block, x)
+    return (a * b).sum()
+
+
+def random_numbers(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    def block(h: Tensor) -> Tensor:
+        return dropout(h @ w1, 0.5) * rand(8)
+
+    manual_seed(5)
+    return (call(block, x) * call(block, x)).sum() + rand(()).item()
+
+
+def assigns_inside(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    def block(h: Tensor) -> Tensor:
+        rows = tensorgrad.zeros(3, 8)
+        for i in range(3):
+            rows[i] = (h[i] @ w1).tanh()
+        return rows
+
+    return (call(block, x) ** 2).sum()
+
+
+def makes_a_leaf_inside(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    return call(lambda h: h * Tensor(np.ones(4, np.float32), requires_grad=True), x).sum()
+
+
+PROGRAMS = [
+    closes_over_parameters,
+    closes_over_an_intermediate,
+    several_results,
+    unused_results,
+    keyword_arguments,
+    nested,
+    an_operand_as_result,
+    one_result_twice,
+    random_numbers,
+    assigns_inside,
+    makes_a_leaf_inside,
+]
+
+ADDED_IN_ANOTHER_ORDER = {
+    closes_over_parameters,
+    closes_over_an_intermediate,
+    nested,
+    an_operand_as_result,
+    assigns_inside,
+}
+"""What arrives at one tensor from inside a block is added up there first, and float addition is not associative."""
+
+every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+
+
+def check_equal(program: Any, got: Any, want: Any) -> None:
+    if want is not None and program in ADDED_IN_ANOTHER_ORDER:
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(got, want)
+
+
+@every_program
+def test_results_and_gradients_are_bit_equal(program: Any):
+    plain, kept = parameters(), parameters()
+    want, out = program(plainly, *plain), program(checkpoint, *kept)
+    assert out.item() == want.item()
+    for _ in range(2):  # also when the graph is walked again
+        want.backward()
+        out.backward()
+        for a, b in zip(plain, kept, strict=True):
+            check_equal(program, b._grad, a._grad)
+
+
+@every_program
+def test_in_a_trace(program: Any):
+    plain, kept = parameters(), parameters()
+    want, out = program(plainly, *plain), program(checkpoint, *kept)
+    want.backward()
+    found = trace(out)
+    assert all(x._grad is None for x in kept)
+    twin = dict(zip(kept, plain, strict=True))
+    for record, node in zip(found.graph.nodes, topological_order(out), strict=True):
+        if node in twin:
+            check_equal(program, found.grads[record.key], twin[node].grad)
+
+
+def test_the_gradients_are_those_of_torchs_checkpoint(torch: ModuleType):
+    found = []
+    for m in (tensorgrad, torch):
+        call = importlib.import_module(f"{m.__name__}.utils.checkpoint").checkpoint
+        w, x = m.tensor(W1, requires_grad=True), m.tensor(X, requires_grad=True)
+        out = call(lambda h, w=w, m=m: m.tanh(h @ w), x, use_reentrant=False)
+        (out * out).sum().backward()
+        found.append((np.asarray(w.grad), np.asarray(x.grad)))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_gradcheck_and_compare():
+    w1, w2, x = (Tensor(a, dtype=np.float64, requires_grad=True) for a in (W1[:2, :3], W2[:3, :2], X[:2, :2]))
+
+    def f(x: Tensor, w1: Tensor, w2: Tensor) -> Tensor:
+        return closes_over_parameters(checkpoint, w1, w2, x)
+
+    assert gradcheck(f, (x, w1, w2))
+    assert compare(f, x, w1, w2).ok
+
+
+def test_in_the_pass_with_the_bug_the_block_itself_is_right():
+    """With = in the place of +=, the walk inside the block still adds: the bug is shown outside of it alone."""
+    x = Tensor([3.0], requires_grad=True)
+    loss = checkpoint(lambda h: h * h, x).sum()
+    deliver(chain_rule(loss, loss._seed()), overwrite)
+    assert x.grad.tolist() == [6]
+
+
+# -- in the graph ------------------------------------------------------------------------------------------------------
+
+
+def test_the_block_is_one_node_whose_operands_are_what_it_read():
+    w1, w2, x = parameters()
+    outside = x * 2
+    out = checkpoint(lambda h: (h @ w1).tanh() @ w2 + outside, x)
+    assert (out._op, set(out._prev)) == ("checkpoint", {x, w1, w2, outside})
+
+
+def test_memory_is_dropped_after_the_first_run_and_after_the_pass():
+    w1, _, x = parameters()
+    inner: list[weakref.ref[np.ndarray]] = []
+
+    def block(h: Tensor) -> Tensor:
+        a = (h @ w1).tanh()
+        inner.append(weakref.ref(a.data))
+        return (a * a).sin()
+
+    gc.collect()
+    gc.disable()
+    try:
+        loss = checkpoint(block, x).sum()
+        assert [reference() for reference in inner] == [None]
+        loss.backward()
+        assert [reference() for reference in inner] == [None, None]
+        plain = block(x)
+        assert inner[2]() is not None
+        del plain
+    finally:
+        gc.enable()
+
+
+def test_under_no_grad_it_is_a_call():
+    w1, _, x = parameters()
+    calls: list[bool] = []
+
+    def block(h: Tensor) -> Tensor:
+        calls.append(tensorgrad.is_grad_enabled())
+        return h @ w1
+
+    with no_grad():
+        out = checkpoint(block, x)
+    assert (out.requires_grad, calls) == (False, [False])
+
+
+def test_nothing_to_differentiate_is_a_call():
+    found = checkpoint(lambda h: (h * 2, 5), Tensor([1.0]))
+    assert (found[0].tolist(), found[1]) == ([2], 5)
+    assert checkpoint(lambda: None) is None
+
+
+def test_named_tuples_and_other_containers_come_back_as_they_were():
+    pair = namedtuple("pair", "left right")
+    _, _, x = parameters()
+    found = checkpoint(lambda h: pair(h * 2, [h * 3]), x)
+    assert type(found) is pair
+    assert type(found.right) is list
+    assert found.right[0]._op == "output"
+
+
+def test_the_random_generator_is_left_as_it_was_found():
+    _, _, x = parameters()
+    manual_seed(1)
+    out = checkpoint(lambda h: dropout(h, 0.5), x)
+    before = get_rng_state()
+    out.sum().backward()
+    np.testing.assert_array_equal(np.asarray(get_rng_state()), np.asarray(before))
+    np.testing.assert_array_equal(x.grad, np.where(out.data != 0, 2, 0))
+
+
+def test_without_the_random_state_the_second_run_draws_other_numbers():
+    x = Tensor(np.ones(1000), requires_grad=True)
+    manual_seed(1)
+    out = checkpoint(lambda h: dropout(h, 0.5), x, preserve_rng_state=False)
+    out.sum().backward()
+    assert (x.grad != out.data).any()
+
+
+# -- failures ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_exception_in_either_run_leaves_everything_in_order():
+    w1, _, x = parameters()
+    fails: list[bool] = [True, False, True, False]
+
+    def block(h: Tensor) -> Tensor:
+        h = h @ w1
+        if fails.pop(0):
+            raise KeyError("boom")
+        return h.sin()
+
+    manual_seed(2)
+    with pytest.raises(KeyError):
+        checkpoint(block, x)
+    middle = x * 1
+    loss = checkpoint(block, middle).sum()
+    middle.grad = None
+    before = get_rng_state()
+    with pytest.raises(KeyError):
+        loss.backward()
+    np.testing.assert_array_equal(np.asarray(get_rng_state()), np.asarray(before))
+    assert x._grad is None
+    loss.backward()
+    want = (Tensor(X @ W1).cos().data) @ W1.T
+    np.testing.assert_allclose(x.grad, want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_block_that_gives_other_shapes_the_second_time():
+    _, _, x = parameters()
+    n = [0]
+
+    def block(h: Tensor) -> Tensor:
+        n[0] += 1
+        return h[: n[0]] * 2
+
+    loss = checkpoint(block, x).sum()
+    with pytest.raises(RuntimeError, match="checkpoint: block gave results of other shapes or dtypes"):
+        loss.backward()
+
+
+def test_parameters_that_changed_before_the_second_run():
+    w1, _, x = parameters()
+    for change in (w1, x):
+        loss = checkpoint(lambda h: h @ w1, x).sum()
+        with no_grad():
+            change += 1
+        with pytest.raises(RuntimeError, match=r"the result of 'checkpoint'.*changed in place"):
+            loss.backward()
+
+
+def test_a_constant_that_the_block_closes_over_and_that_changed():
+    _, _, x = parameters()
+    scale = Tensor([2.0])
+    loss = checkpoint(lambda h: h * scale, x).sum()
+    scale.mul_(3)
+    with pytest.raises(RuntimeError, match="changed in place"):
+        loss.backward()
+
+
+def test_the_gradients_of_the_surrounding_graph_are_complete():
+    """Every node outside of the blocks has the gradient that it has without them."""
+    plain, kept = parameters(), parameters()
+    want, out = closes_over_an_intermediate(plainly, *plain), closes_over_an_intermediate(checkpoint, *kept)
+    want.backward()
+    out.backward()
+    outer = {node._op: node for node in topological_order(out) if node._op in ("tanh", "@")}
+    for node in topological_order(want):
+        if node._op == "tanh":
+            np.testing.assert_allclose(outer["tanh"].grad, node.grad, rtol=1e-5)
