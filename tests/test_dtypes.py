@@ -166,7 +166,7 @@ def test_arange():
     assert tg.arange(1, 4, dtype=np.float64).dtype == np.float64
     with pytest.raises(ValueError, match="arange: the step is 0"):
         tg.arange(0, 3, 0)
-    with pytest.raises(TypeError, match="arange: takes numbers, got 0, 'a', 1"):
+    with pytest.raises(TypeError, match="arange: takes numbers, got 'a'"):
         tg.arange("a")
 
 
@@ -175,7 +175,7 @@ def test_zeros_and_ones():
         assert tg.zeros(shape).equal(np.zeros((2, 3)))
     assert tg.ones(2, 3).equal(np.ones((2, 3)))
     assert (tg.ones(2).dtype, tg.ones(2, dtype=bool).dtype) == (np.float32, np.bool_)
-    assert tg.zeros().shape == ()
+    assert tg.zeros(()).shape == ()
     assert tg.zeros(2, requires_grad=True).requires_grad
     with pytest.raises(ValueError, match=r"zeros: the shape \(2, -1\) has a negative length"):
         tg.zeros(2, -1)

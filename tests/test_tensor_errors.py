@@ -168,7 +168,7 @@ def test_axes_named_twice():
 
 
 def test_the_largest_of_nothing():
-    with raises(ValueError, "max: a tensor of shape (0, 3) has no largest element"):
+    with raises(ValueError, "max: over all of shape (0, 3) there is no element to choose"):
         tg.zeros(0, 3).max()
     with raises(ValueError, "max: dim 0 of shape (0, 3)"):
         tg.zeros(0, 3).max(0)
@@ -214,11 +214,6 @@ def test_positions_that_are_no_positions(where):
 def test_a_slice_of_no_whole_numbers():
     with raises(TypeError, "index: slice indices must be integers", "(3,)"):
         X[0:1.5]
-
-
-def test_item_assignment_is_refused():
-    with raises(TypeError, "item assignment"):
-        X[0] = 1.0
 
 
 # -- one number --------------------------------------------------------------------------------------------------------
