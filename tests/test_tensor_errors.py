@@ -170,7 +170,7 @@ def test_axes_named_twice():
 def test_the_largest_of_nothing():
     with raises(ValueError, "max: over all of shape (0, 3) there is no element to choose"):
         tg.zeros(0, 3).max()
-    with raises(ValueError, "max: dim 0 of shape (0, 3)"):
+    with raises(ValueError, "max: over dim 0 of shape (0, 3)"):
         tg.zeros(0, 3).max(0)
 
 

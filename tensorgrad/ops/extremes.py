@@ -227,7 +227,7 @@ def _check_some(op: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     """Raise ShapeError where an extreme of nothing is asked for."""
     if 0 in (shape[axis] for axis in axes):
         # an axis of length 0 elsewhere only makes the result empty
+        over = f"dim {', '.join(map(str, axes))}" if len(axes) < len(shape) else "all"
         raise ShapeError(
-            f"{op}: over {f'dim {axes}' if len(axes) < len(shape) else 'all'} of shape {shape} there is no element to "
-            "choose; look where the tensor became empty"
+            f"{op}: over {over} of shape {shape} there is no element to choose; look where the tensor became empty"
         )
