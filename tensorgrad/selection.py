@@ -43,7 +43,7 @@ MOVES = frozenset(
     take diag scatter scatter_add setitem amax amin trace embedding index_add cumsum
     """.split()
 )
-"""Operations whose rules copy or add up elements of the gradient, times numbers that do not cancel: a mask stays one."""
+"""Operations whose rules copy or add up elements of the gradient, times numbers that do not cancel."""
 
 
 class Selected:
