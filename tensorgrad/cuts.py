@@ -21,12 +21,14 @@ class Cut:
 
     how      "detach" or the mode that was on: "no_grad"
     op       the operation whose result was cut off, "" for a leaf
+    label    its label
     shape    the result's shape
     sources  tensors that required gradients and went into it, as far as they are still there
     """
 
     how: str
     op: str
+    label: str
     shape: tuple[int, ...]
     sources: tuple[weakref.ref[Any], ...]
 
@@ -42,7 +44,7 @@ def joined(op: str, operands: Sequence[Any], mode: str) -> tuple[Cut, ...]:
     if here and mode:
         earlier = [source for cut in known if cut.how == mode for source in cut.sources]
         known = [cut for cut in known if cut.how != mode]
-        known.append(Cut(mode, op, operands[0]._data.shape, _alive([*map(weakref.ref, here), *earlier])))
+        known.append(Cut(mode, op, "", operands[0]._data.shape, _alive([*map(weakref.ref, here), *earlier])))
     return tuple(known[-_MOST_CUTS:])
 
 
@@ -51,7 +53,7 @@ def detached(x: Any) -> tuple[Cut, ...]:
     if not x._requires_grad:
         return x._cuts
     sources = [weakref.ref(node) for node in _nearby(x) if node is x or not node._prev]
-    return (*x._cuts, Cut("detach", x._op, x._data.shape, _alive(sources)))[-_MOST_CUTS:]
+    return (*x._cuts, Cut("detach", x._op, x.label, x._data.shape, _alive(sources)))[-_MOST_CUTS:]
 
 
 def _alive(sources: Sequence[weakref.ref[Any]]) -> tuple[weakref.ref[Any], ...]:

@@ -51,8 +51,8 @@ def explain(tensor: Tensor, loss: Tensor | None = None) -> Explanation:
     if not roots:
         return Explanation(
             "loss is gone",
-            f"The tensor at which the last backward pass began no longer exists, so where it went is not known. Call "
-            f"explain(tensor, loss) while the loss is at hand. The tensor is {describe(tensor)}.",
+            f"Whether the last backward pass came to {describe(tensor)} is not known: the tensor at which it began no "
+            "longer exists. Call explain(tensor, loss) while the loss is at hand.",
         )
     order = _graph_below(roots)
     if tensor not in set(order):
@@ -116,7 +116,7 @@ def _not_in_graph(tensor: Tensor, order: Sequence[Any]) -> Explanation:
 
 
 def _how(cut: Any) -> str:
-    made = f"the result of {cut.op!r}" if cut.op else "a leaf"
+    made = cut.label or (f"the result of {cut.op!r}" if cut.op else "a leaf")
     if cut.how == "detach":
         return f"detach() was called on {made} of shape {cut.shape}"
     return f"{made} of shape {cut.shape} was computed inside {cut.how}()"
@@ -170,10 +170,9 @@ def _with_gradient(tensor: Tensor, order: Sequence[Any]) -> Explanation:
         )
     if grad.any():
         zeros = int((grad == 0).sum())
+        some = f"{zeros} of {grad.size} elements are zero" if zeros else "no element is zero"
         return Explanation(
-            "reached",
-            f"{what} has a gradient: its norm is {np.linalg.norm(grad.astype(np.float64)):.3g}, "
-            f"{zeros} of {grad.size} elements are zero.",
+            "reached", f"{what} has a gradient: its norm is {np.linalg.norm(grad.astype(np.float64)):.3g}, {some}."
         )
     return Explanation("zero", f"{what} has a gradient of zeros. {_where_zero(tensor, order)}")
 
@@ -199,9 +198,9 @@ def _why_zero(node: Any, parent: Any) -> str:
     if node._op in ("relu", "relu6", "hardtanh") and not np.any(data > 0):
         return "no input is above 0"
     if node._op == "*":
-        others = [x._data for x in node._prev if x is not parent]
-        if others and not np.any(others[0]):
-            return "the other factor is zero"
+        others = [x for x in node._prev if x is not parent]
+        if others and not np.any(others[0]._data):
+            return f"the other factor{', ' + others[0].label + ',' if others[0].label else ''} is zero"
     if node._op in ("tanh", "sigmoid"):
         return "it is saturated"
     return "its local derivative is zero, or what it selects lies elsewhere"
@@ -211,16 +210,12 @@ def _first_not_finite(tensor: Tensor, order: Sequence[Any]) -> str:
     """Where inf or nan first appeared on the way back, and whether it was in the data already."""
     above = _above(tensor, order)
     forward = next((node for node in order if node in above and not np.isfinite(node._data).all()), None)
-    said = (
-        ""
-        if forward is None
-        else (f"In the forward pass inf or nan first appeared in the data of {describe(forward)}. ")
-    )
+    said = "" if forward is None else f"In the forward pass inf or nan first appeared in {describe(forward)}. "
     for node in reversed(order):
         if node in above and node._prev and reached(node) and np.isfinite(node._grad).all():
             for parent, sent in _sent(node):
                 if parent in above and not np.isfinite(sent).all():
-                    return f"{said}In the backward pass it first came from the rule of {describe(node)}."
+                    return f"{said}In the backward pass the first of them was sent by {describe(node)}."
     return f"{said}The gradient of the loss was not finite to begin with."
 
 

@@ -5,31 +5,30 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-_ON_THE_WAY = frozenset({"sum", "mean", "**2", "**2.0", "square", "abs", "sqrt", "+", "*", "/", "neg"})
-_FARTHEST = 8
+_ON_THE_WAY = frozenset({"sum", "mean", "**2", "**2.0", "square", "abs", "sqrt", "+", "-", "*", "/", "neg"})
+_FARTHEST = 32
 
 
 def warn_of_broadcast_loss(root: Any) -> None:
     """Warn where a loss, such as ((p - y) ** 2).mean(), subtracts (N,) and (N, 1): all N times N differences.
 
-    Called when a backward pass starts at `root`, with the operations between it and the difference few and simple.
+    Called when a backward pass starts at `root`. Looks at what lies below a few simple operations: terms and weights
+    beside the difference are no hindrance, anything else on the way is.
     """
-    node = root
-    for _ in range(_FARTHEST):
-        if node._op == "-":
+    found = [root]
+    for node in found:  # which grows
+        if node._op == "-" and _crosses(*(operand._data.shape for operand in node._prev)):
             a, b = (operand._data.shape for operand in node._prev)
-            if _crosses(a, b):
-                warnings.warn(
-                    f"the loss is of a difference of shapes {a} and {b}, which broadcast to {node._data.shape}: every "
-                    "element with every other one. Give both one shape, e.g. with .squeeze(-1) or .reshape(-1); if all "
-                    "pairs are meant, write x[:, None] - y[None, :]",
-                    UserWarning,
-                    stacklevel=3,
-                )
+            warnings.warn(
+                f"the loss is of a difference of shapes {a} and {b}, which broadcast to {node._data.shape}: every "
+                "element with every other one. Give both one shape, e.g. with .squeeze(-1) or .reshape(-1); if all "
+                "pairs are meant, write x[:, None] - y[None, :]",
+                UserWarning,
+                stacklevel=3,
+            )
             return
-        if node._op not in _ON_THE_WAY or not node._prev:
-            return
-        node = next((operand for operand in node._prev if operand._requires_grad), node._prev[0])
+        if node._op in _ON_THE_WAY and len(found) < _FARTHEST:
+            found += node._prev
 
 
 def _crosses(a: tuple[int, ...], b: tuple[int, ...]) -> bool:

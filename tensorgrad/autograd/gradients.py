@@ -9,6 +9,7 @@ import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver, gradients_kept, has_hooks, topological_order
 from tensorgrad.node import describe, new
+from tensorgrad.noise import warn_of_broadcast_loss
 from tensorgrad.tensor import Tensor
 from tensorgrad.versions import passed
 
@@ -44,11 +45,14 @@ def backward(
 
     A graph may always be walked again, so `retain_graph` changes nothing.
 
-    Raises as `Tensor.backward` does; NotImplementedError for `create_graph`.
+    Raises and warns as `Tensor.backward` does; NotImplementedError for `create_graph`.
     """
     no_second_derivatives("backward", create_graph)
     roots = _listed(tensors)
-    pass_back(roots, _seeds("backward", roots, grad_tensors))
+    seeds = _seeds("backward", roots, grad_tensors)
+    for root in roots:
+        warn_of_broadcast_loss(root)
+    pass_back(roots, seeds)
     passed(roots)
 
 
