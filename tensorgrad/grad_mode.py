@@ -8,6 +8,9 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
+State = tuple[bool, str, bool]
+"""`enabled`, `why` and `inference` of a `_Mode`."""
+
 
 class _Mode(threading.local):
     """This thread's switch.
@@ -15,13 +18,15 @@ class _Mode(threading.local):
     enabled    whether operations are recorded
     why        "no_grad" where constants should remember that they were cut off by it, "" otherwise
     inference  whether `inference_mode` is on
+    outer      by the id of each switch in a `with`: what it was outside, once for each `with` that is open. Not one
+               stack for all: a generator may stop inside its own `with`, so that others end before it
     """
 
     def __init__(self) -> None:
         self.enabled = True
         self.why = ""
         self.inference = False
-        self.outer: list[tuple[bool, str, bool]] = []  # what it was outside each `with` that is open now
+        self.outer: dict[int, list[State]] = {}
 
     def set(self, enabled: bool, inference: bool = False) -> None:
         self.enabled = enabled
@@ -29,11 +34,11 @@ class _Mode(threading.local):
         self.why = "" if enabled or inference else "no_grad"
 
     @property
-    def state(self) -> tuple[bool, str, bool]:
+    def state(self) -> State:
         return self.enabled, self.why, self.inference
 
     @state.setter
-    def state(self, state: tuple[bool, str, bool]) -> None:
+    def state(self, state: State) -> None:
         self.enabled, self.why, self.inference = state
 
 
@@ -55,11 +60,19 @@ class _Switch:
     however that ends."""
 
     def __enter__(self) -> None:
-        _mode.outer.append(_mode.state)
+        self._enter(_mode.state)
+
+    def _enter(self, outside: State) -> None:
+        _mode.outer.setdefault(id(self), []).append(outside)
         self._switch()
 
     def __exit__(self, *exc: object) -> None:
-        _mode.state = _mode.outer.pop()
+        open_now = _mode.outer.get(id(self))
+        if open_now is None:  # entered in another thread, by a generator that is thrown away in this one
+            return
+        _mode.state = open_now.pop()
+        if not open_now:
+            del _mode.outer[id(self)]
 
     def __call__(self, function: Callable[..., Any]) -> Any:
         name = type(self).__name__
@@ -139,7 +152,7 @@ class enable_grad(_Plain):
 
 class inference_mode(_Switch):
     """As `no_grad`, and results do not remember, for `explain`, what they were cut off from: for code that is only
-    evaluated. `inference_mode(False)` changes nothing."""
+    evaluated. `inference_mode(False)` is as `enable_grad`."""
 
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         switch = super().__new__(cls)
@@ -147,8 +160,7 @@ class inference_mode(_Switch):
         return switch(mode) if callable(mode) else switch
 
     def _switch(self) -> None:
-        if self._on:
-            _mode.set(False, inference=True)
+        _mode.set(not self._on, inference=self._on)
 
 
 class set_grad_enabled(_Switch):
@@ -160,8 +172,7 @@ class set_grad_enabled(_Switch):
         _mode.set(self._on)
 
     def __enter__(self) -> None:
-        _mode.outer.append(self._before)
-        self._switch()
+        self._enter(self._before)
 
     def __call__(self, function: Callable[..., Any]) -> Any:
         _mode.state = self._before  # a decorator is for later
