@@ -41,7 +41,13 @@ class Line:
     def run(self, module: Any, x: Any) -> Any:
         functional = getattr(getattr(module, "nn", None), "functional", None)
         names = {name: getattr(module, name, None) or getattr(functional, name, None) for name in NAMES}
-        return eval(self.expression, names | LITERALS | {"x": x, "F": functional})
+        return eval(self.expression, names | LITERALS | {"x": x, "F": functional, "assigned": assigned})
+
+
+def assigned(y: Any, key: Any, value: Any) -> Any:
+    """y after y[key] = value."""
+    y[key] = value
+    return y
 
 
 def read() -> list[Line]:

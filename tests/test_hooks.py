@@ -316,6 +316,37 @@ def test_autograd_backward_from_several_roots_runs_a_hook_once():
     assert seen == [[5, 9]]
 
 
+# -- keeping gradients -------------------------------------------------------------------------------------------------
+
+
+def test_retain_grad_is_not_needed_and_refused_where_torch_refuses(torch: ModuleType):
+    for m in (tensorgrad, torch):
+        x = m.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        assert y.retain_grad() is None
+        x.retain_grad()
+        (y * y).sum().backward()
+        assert np.asarray(y.grad).tolist() == [4, 8]
+        with pytest.raises(RuntimeError, match="grad"):
+            m.tensor([1.0]).retain_grad()
+    with pytest.raises(RuntimeError, match=r"retain_grad: w of shape \(1,\), float32 requires no gradient"):
+        Tensor([1.0], label="w").retain_grad()
+
+
+def test_requires_grad_(torch: ModuleType):
+    for m in (tensorgrad, torch):
+        x = m.tensor([1.0, 2.0])
+        assert x.requires_grad_() is x
+        assert x.requires_grad
+        assert not x.requires_grad_(False).requires_grad
+        y = x.requires_grad_(True) * 2
+        assert y.requires_grad_() is y
+        with pytest.raises(RuntimeError):
+            y.requires_grad_(False)
+        with pytest.raises((RuntimeError, TypeError), match="float"):
+            m.tensor([1, 2]).requires_grad_()
+
+
 # -- Values ------------------------------------------------------------------------------------------------------------
 
 
