@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,14 @@ def result_dtype(a: np.ndarray, b: np.ndarray) -> np.dtype:
     if rank(single) <= rank(outer):
         return outer
     return _complex(outer) if single.kind == "c" and outer.kind == "f" else single
+
+
+def common_dtype(arrays: Sequence[np.ndarray]) -> np.dtype:
+    """The dtype in which all of them meet."""
+    found = arrays[0]
+    for a in arrays[1:]:
+        found = np.empty((0,) * max(found.ndim, a.ndim), result_dtype(found, a))
+    return found.dtype
 
 
 def promote(a: np.dtype, b: np.dtype) -> np.dtype:

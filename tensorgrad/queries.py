@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tensorgrad.dtypes import as_dtype, default_float, promote, rank, result_dtype
-from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, operand
 from tensorgrad.ops.axes import integers
+from tensorgrad.shapes import broadcast
 
 
 def is_tensor(obj: Any) -> bool:
@@ -39,11 +39,7 @@ def is_nonzero(input: Any) -> bool:
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape in which these broadcast. Raises ShapeError where they do not."""
-    wanted = [integers("broadcast_shapes", (shape,)) for shape in shapes]
-    try:
-        return np.broadcast_shapes(*wanted)
-    except ValueError:
-        raise ShapeError(f"broadcast_shapes: {', '.join(map(str, wanted))} do not broadcast") from None
+    return broadcast("broadcast_shapes", *[integers("broadcast_shapes", (shape,)) for shape in shapes])
 
 
 def result_type(tensor1: Any, tensor2: Any) -> np.dtype:

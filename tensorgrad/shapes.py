@@ -1,4 +1,4 @@
-"""Undoing broadcasting."""
+"""Broadcasting: which shapes meet, which fit into another, and how it is undone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,26 @@ import numpy as np
 
 from tensorgrad.dtypes import sum_dtype
 from tensorgrad.errors import ShapeError
+
+
+def broadcast(op: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape in which all of these meet. Raises ShapeError, which names the operation and the shapes, if there is
+    none."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(
+            f"{op}: shapes {' and '.join(map(str, shapes))} do not broadcast: aligned at the right, the axes must be "
+            "equal or hold a 1; reshape one of them"
+        ) from None
+
+
+def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an array of `shape` can stand for one of shape `target`."""
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
 
 
 def unbroadcast(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -257,7 +257,7 @@ def test_what_a_tensor_is():
 def test_broadcast_shapes():
     assert tensorgrad.broadcast_shapes((2, 1), (3,), 1) == (2, 3)
     assert tensorgrad.broadcast_shapes() == ()
-    with pytest.raises(ShapeError, match=r"broadcast_shapes: \(2,\), \(3,\) do not broadcast"):
+    with pytest.raises(ShapeError, match=r"broadcast_shapes: shapes \(2,\) and \(3,\) do not broadcast"):
         tensorgrad.broadcast_shapes((2,), (3,))
 
 

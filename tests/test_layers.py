@@ -184,7 +184,7 @@ def test_the_default_dtype_is_that_of_parameters() -> None:
         (lambda: nn.Embedding(3, 2, padding_idx=3), IndexError, "padding_idx 3 is none of 3 rows"),
         (lambda: nn.Embedding.from_pretrained([[1.0]]), ValueError, "two axes"),
         (lambda: nn.LayerNorm((2, -1)), ValueError, "normalized_shape is -1"),
-        (lambda: nn.Dropout(1.5), ValueError, "p is from 0 to 1, got 1.5"),
+        (lambda: nn.Dropout(1.5), ValueError, "Dropout: the probability must be from 0 to 1, got 1.5"),
         (lambda: nn.Hardtanh(1, 1), ValueError, "max_val 1 is not above"),
         (lambda: nn.MSELoss(reduction="avg"), ValueError, "MSELoss: reduction.*'avg'"),
         (lambda: nn.CrossEntropyLoss(weight=[1.0]), TypeError, "'weight' must be a Tensor"),

@@ -17,6 +17,7 @@ from tensorgrad.nn import init
 from tensorgrad.nn.module import Module
 from tensorgrad.nn.parameter import Parameter
 from tensorgrad.node import new
+from tensorgrad.ops.chance import check_probability
 from tensorgrad.tensor import Tensor
 
 
@@ -220,8 +221,7 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"Dropout: the probability p is from 0 to 1, got {p}")
+        check_probability("Dropout", p)
         self.p = p
         self.inplace = inplace
 

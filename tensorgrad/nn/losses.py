@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from tensorgrad.nn import functional as F
 from tensorgrad.nn.module import Module
+from tensorgrad.ops.targets import REDUCTIONS, check_reduction
 from tensorgrad.tensor import Tensor
-
-_REDUCTIONS = ("none", "mean", "sum")
 
 
 class _Loss(Module):
@@ -17,8 +16,7 @@ class _Loss(Module):
 
     def __init__(self, reduction: str = "mean", *, also: tuple[str, ...] = ()) -> None:
         super().__init__()
-        if reduction not in _REDUCTIONS + also:
-            raise ValueError(f"{type(self).__name__}: reduction is 'none', 'mean' or 'sum', got {reduction!r}")
+        check_reduction(type(self).__name__, reduction, (*also, *REDUCTIONS))
         self.reduction = reduction
 
 

@@ -15,7 +15,17 @@ from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
 from tensorgrad.ops import arithmetic, functions
 from tensorgrad.ops.erf import erf_of
-from tensorgrad.ops.operands import Operand, as_float16, composed, each, float_operand, forward_only, function, kept
+from tensorgrad.ops.operands import (
+    Operand,
+    as_float16,
+    composed,
+    each,
+    float_operand,
+    forward_only,
+    function,
+    masked,
+    widened,
+)
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -102,7 +112,7 @@ def _gelu(x: ArrayNode, a: np.ndarray) -> Tensor:
     below = _normal_below(a)
 
     def rule(g: np.ndarray) -> np.ndarray:
-        wide = _wide(a)
+        wide = widened(a)
         density = np.exp(wide * wide * -0.5)
         density *= _DENSITY_AT_0
         density *= wide
@@ -114,7 +124,7 @@ def _gelu(x: ArrayNode, a: np.ndarray) -> Tensor:
 
 def _normal_below(a: np.ndarray) -> np.ndarray:
     """The probability that a standard normal is below a."""
-    below = erf_of(_wide(a) * _ROOT_HALF)
+    below = erf_of(widened(a) * _ROOT_HALF)
     below += 1
     below *= 0.5
     return below
@@ -122,12 +132,12 @@ def _normal_below(a: np.ndarray) -> np.ndarray:
 
 @quiet
 def _gelu_tanh(x: ArrayNode, a: np.ndarray) -> Tensor:
-    wide = _wide(a)
+    wide = widened(a)
     t = np.tanh(_TANH_SCALE * (wide * (1 + _TANH_CUBIC * (wide * wide))))
 
     def rule(g: np.ndarray) -> np.ndarray:
         # beyond 10 tanh is +-1 to every digit; without the limit, 0 times an overflow of the square would be nan
-        c = np.clip(_wide(a), -10, 10)
+        c = np.clip(widened(a), -10, 10)
         slope = (1 - t * t) * (c * (_TANH_SCALE + 3 * _TANH_SCALE * _TANH_CUBIC * (c * c)))
         slope += 1
         slope += t
@@ -135,11 +145,6 @@ def _gelu_tanh(x: ArrayNode, a: np.ndarray) -> Tensor:
         return g * slope
 
     return record("gelu", (wide * (0.5 * (1 + t))).astype(a.dtype, copy=False), (x, rule))
-
-
-def _wide(a: np.ndarray) -> np.ndarray:
-    """float32 for float16, whose range and digits do not last for what stands in between."""
-    return a.astype(np.float32) if a.dtype == np.float16 else a
 
 
 def _composed_gelu(x: Tensor) -> Tensor:
@@ -160,7 +165,7 @@ def relu(x: Operand) -> Tensor:
     if a.dtype == object:
         return record("relu", each(a, "relu"), (x, forward_only))
     out = np.maximum(a, 0)
-    return record("relu", out, (x, lambda g: kept(g, ~(out <= 0))))
+    return record("relu", out, (x, lambda g: masked(g, ~(out <= 0))))
 
 
 def relu6(x: Operand) -> Tensor:
@@ -187,7 +192,7 @@ def _limited(op: str, x: Operand, low: float, high: float) -> Tensor:
     if a.dtype.kind in "iu":
         low, high = int(low), int(high)
     out = np.clip(a, low, high)
-    return record(op, out, (x, lambda g: kept(g, ~((out <= low) | (out >= high)))))
+    return record(op, out, (x, lambda g: masked(g, ~((out <= low) | (out >= high)))))
 
 
 @quiet

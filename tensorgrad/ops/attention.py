@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.dtypes import is_differentiable, result_dtype, sum_dtype
+from tensorgrad.dtypes import common_dtype, is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record_joint
 from tensorgrad.ops import reduce
@@ -18,7 +18,7 @@ from tensorgrad.ops.functions import exp
 from tensorgrad.ops.linalg import matmul
 from tensorgrad.ops.operands import composed, is_lifted
 from tensorgrad.ops.transposing import transpose
-from tensorgrad.shapes import unbroadcast
+from tensorgrad.shapes import broadcasts_to, unbroadcast
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -78,9 +78,7 @@ def _fused(
     drop: Dropped | None,
     scale: float,
 ) -> Tensor:
-    dtype = operands[0]._data.dtype
-    for x in operands[1:]:
-        dtype = result_dtype(np.empty((1, 1), dtype), x._data)
+    dtype = common_dtype([x._data for x in operands])
     q, k, v, *masks = (x._data.astype(sum_dtype(dtype), copy=False) for x in operands)
     scale = q.dtype.type(scale)
     q = q * scale
@@ -174,11 +172,7 @@ def _mask(op: str, mask: Any, shape: tuple[int, ...]) -> tuple[np.ndarray | None
     kind, given = found._data.dtype.kind, found._data.shape
     if kind not in "bfO":
         raise DtypeError(f"{op}: attn_mask of {found._data.dtype}: give booleans (True: may look) or floats to add")
-    try:
-        fits = np.broadcast_shapes(given, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts_to(given, shape):
         raise ShapeError(f"{op}: attn_mask of shape {given} does not broadcast to the scores' shape {shape}")
     return (~found._data, None) if kind == "b" else (None, found)
 

@@ -16,8 +16,9 @@ from tensorgrad import lift
 from tensorgrad.dtypes import default_float
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, new, operand, quiet, record
-from tensorgrad.ops.operands import Operand, apply, kept, pair
+from tensorgrad.ops.operands import Operand, apply, masked, pair
 from tensorgrad.selection import Selected
+from tensorgrad.shapes import broadcast
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -44,12 +45,12 @@ def where(condition: Operand, x: Operand = None, y: Operand = None) -> Tensor | 
     if isinstance(x, (bool, int, float)) and isinstance(y, (bool, int, float)):
         x, y = (new(np.asarray(n, dtype=default_float() if isinstance(n, float) else type(n))) for n in (x, y))
     x, y, a, b = pair("where", x, y)
-    _check_shapes("where", c, a, b)
+    broadcast("where", c.shape, a.shape, b.shape)
     return record(
         "where",
         np.where(c, a, b),
-        (x, lambda g: Selected(kept(g, c), c)),
-        (y, lambda g: Selected(kept(g, ~c), ~c)),
+        (x, lambda g: Selected(masked(g, c), c)),
+        (y, lambda g: Selected(masked(g, ~c), ~c)),
     )
 
 
@@ -62,12 +63,12 @@ def masked_fill(x: Operand, mask: Operand, value: Operand) -> Tensor:
     a = x._data
     m = _booleans("masked_fill", "mask", mask)
     v, filling = _filling(value, x)
-    _check_shapes("masked_fill", m, a)
+    broadcast("masked_fill", m.shape, a.shape)
     return record(
         "masked_fill",
         np.where(m, filling, a),
-        (x, lambda g: Selected(kept(g, ~m), ~m)),
-        (v, lambda g: Selected(kept(g, m), m)),
+        (x, lambda g: Selected(masked(g, ~m), ~m)),
+        (v, lambda g: Selected(masked(g, m), m)),
     )
 
 
@@ -93,17 +94,6 @@ def _booleans(op: str, what: str, condition: Operand) -> np.ndarray:
     if c.dtype != bool:
         raise DtypeError(f"{op}: the {what} holds {c.dtype}, not booleans: compare, e.g. c != 0")
     return c
-
-
-def _check_shapes(op: str, *arrays: np.ndarray) -> None:
-    try:
-        np.broadcast_shapes(*(a.shape for a in arrays))
-    except ValueError:
-        shapes = " and ".join(str(a.shape) for a in arrays)
-        raise ShapeError(
-            f"{op}: shapes {shapes} do not broadcast: aligned at the right, the axes must be equal or hold a 1; "
-            "reshape one of them"
-        ) from None
 
 
 # -- by size -----------------------------------------------------------------------------------------------------------
@@ -140,7 +130,7 @@ def _won(g: np.ndarray, tied: np.ndarray, lost: np.ndarray) -> np.ndarray:
     """The gradient of one of the two that maximum compares: all where it won, half where the two are equal."""
     if tied.any():
         g = np.where(tied, g * 0.5, g)
-    return kept(g, ~lost)
+    return masked(g, ~lost)
 
 
 def clamp(x: Operand, min: Operand = None, max: Operand = None) -> Tensor:
@@ -174,7 +164,7 @@ def _clamp_numbers(x: ArrayNode, low: float | None, high: float | None) -> Tenso
     out = np.clip(n, low, high)
     if a.dtype == object:
         out = np.where(_within(n, low, high), a, out)
-    return record("clamp", out, (x, lambda g: kept(g, _within(a, low, high))))
+    return record("clamp", out, (x, lambda g: masked(g, _within(a, low, high))))
 
 
 def _within(a: np.ndarray, low: np.ndarray | None, high: np.ndarray | None) -> np.ndarray:
@@ -194,8 +184,8 @@ def _clamp_one(op: str, ufunc: Callable[..., Any], beyond: Callable[..., Any], x
     return record(
         op,
         out,
-        (x, lambda g: kept(g, beyond(b, a) | (a == b))),
-        (y, lambda g: kept(g, beyond(a, b))),
+        (x, lambda g: masked(g, beyond(b, a) | (a == b))),
+        (y, lambda g: masked(g, beyond(a, b))),
     )
 
 
@@ -203,7 +193,7 @@ def _clamp_between(x: ArrayNode, low: Operand, high: Operand) -> Tensor:
     x, y, a, b = pair("clamp", x, low)
     _, z, a, c = pair("clamp", new(a), high)
     b = b.astype(a.dtype, copy=False)
-    _check_shapes("clamp", a, b, c)
+    broadcast("clamp", a.shape, b.shape, c.shape)
     m, lo, hi = lift.numbers(a), lift.numbers(b), lift.numbers(c)
     if a.dtype == object:
         out = np.where(_above(m, lo, hi), c, np.where(_below(m, lo, hi), b, a))
@@ -213,9 +203,9 @@ def _clamp_between(x: ArrayNode, low: Operand, high: Operand) -> Tensor:
     return record(
         "clamp_between",
         out,
-        (x, lambda g: kept(g, _within(a, b, c))),
-        (y, lambda g: kept(g, _below(a, b, c))),
-        (z, lambda g: kept(g, _above(a, b, c))),
+        (x, lambda g: masked(g, _within(a, b, c))),
+        (y, lambda g: masked(g, _below(a, b, c))),
+        (z, lambda g: masked(g, _above(a, b, c))),
     )
 
 
@@ -246,4 +236,4 @@ def nan_to_num(x: Operand, nan: float = 0.0, posinf: float | None = None, neginf
     out = np.nan_to_num(n, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
     if a.dtype == object:
         out = np.where(np.isfinite(n), a, out)
-    return record("nan_to_num", out, (x, lambda g: kept(g, np.isfinite(a))))
+    return record("nan_to_num", out, (x, lambda g: masked(g, np.isfinite(a))))

@@ -16,7 +16,7 @@ from math import prod
 
 import numpy as np
 
-from tensorgrad.dtypes import result_dtype, sum_dtype
+from tensorgrad.dtypes import sum_dtype
 
 Names = Sequence[str | int]
 
@@ -56,14 +56,6 @@ def next_pair(names: Sequence[Names], out: Names, lengths: dict[str | int, int])
         return prod(lengths[name] for name in names)
 
     return min(combinations(range(len(names)), 2), key=cost)
-
-
-def common_dtype(arrays: Sequence[np.ndarray]) -> np.dtype:
-    """The dtype in which all of them meet."""
-    found = arrays[0]
-    for a in arrays[1:]:
-        found = np.empty((0,) * max(found.ndim, a.ndim), result_dtype(found, a))
-    return found.dtype
 
 
 def rule(

@@ -227,7 +227,7 @@ def _choose(op: str, x: ArrayNode, target: Any, weight: Any, ignore_index: int) 
     live, all_live = live.ravel(), bool(live.all())
     picked = np.where(live, found.ravel(), 0)
     dtype = np.dtype(np.float64) if x._data.dtype == object else sum_dtype(x._data.dtype)
-    table = class_weights(op, weight, classes, np.empty(0, dtype))
+    table = class_weights(op, weight, classes, dtype)
     weights = np.ones(picked.shape, dtype) if table is None else table[picked]
     if not all_live:
         weights[~live] = 0

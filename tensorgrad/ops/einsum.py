@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
+from tensorgrad.dtypes import common_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, Rule, operand, quiet, record
 from tensorgrad.ops.arithmetic import mul
 from tensorgrad.ops.axes import normalize
-from tensorgrad.ops.contraction import Names, common_dtype, contract, rule
+from tensorgrad.ops.contraction import Names, contract, rule
 from tensorgrad.ops.equation import parse
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import numpy as np
 
 from tensorgrad import lift
 from tensorgrad.errors import ShapeError
-from tensorgrad.node import ArrayNode, new, operand, quiet, record
-from tensorgrad.ops.axes import Dims, either, normalize_one
+from tensorgrad.node import ArrayNode, new, quiet, record
+from tensorgrad.ops.axes import Dims
 from tensorgrad.ops.choosing import maximum, minimum
-from tensorgrad.ops.reducing import kept, reduction, total, without
+from tensorgrad.ops.reducing import kept, one_or_all, reduction, total, without
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -98,12 +98,10 @@ def _extreme(
         if dim is not None or axis is not None or keepdim is not None or keepdims is not None:
             raise TypeError(f"{op}: of two tensors, place by place, there is no dim and no keepdim")
         return of_two(x, other)
-    x = operand(x, op)
-    dim = either(op, "dim", dim, "axis", axis, None)
-    keep = bool(either(op, "keepdim", keepdim, "keepdims", keepdims, False))
-    if dim is None:
+    x, one, keep = one_or_all(op, x, dim, keepdim, axis, keepdims)
+    if one is None:
         return _shared(op, choose, x, tuple(range(x._data.ndim)), keep)
-    return _first(op, find, x, normalize_one(op, dim, x._data.shape), keep)
+    return _first(op, find, x, one, keep)
 
 
 # -- amax and amin: over several axes ----------------------------------------------------------------------------------
@@ -169,11 +167,8 @@ def _place(
     axis: int | None,
     keepdims: bool | None,
 ) -> Tensor:
-    x = operand(x, op)
-    dim = either(op, "dim", dim, "axis", axis, None)
-    keep = bool(either(op, "keepdim", keepdim, "keepdims", keepdims, False))
+    x, where, keep = one_or_all(op, x, dim, keepdim, axis, keepdims)
     a = lift.numbers(x._data)
-    where = None if dim is None else normalize_one(op, dim, a.shape)
     _check_some(op, a.shape, tuple(range(a.ndim)) if where is None else (where,) if a.ndim else ())
     out = find(a, axis=where if a.ndim else None, keepdims=keep)
     return new(np.asarray(out, dtype=np.int64))

@@ -11,8 +11,8 @@ from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import new, operand, record
 from tensorgrad.ops.axes import either, integers, normalize_one
 from tensorgrad.ops.index import getitem
-from tensorgrad.ops.keys import check_range, grid, positions, scattered
-from tensorgrad.shapes import unbroadcast
+from tensorgrad.ops.keys import check_positions, grid, positions, scattered
+from tensorgrad.shapes import broadcast, unbroadcast
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -38,7 +38,7 @@ def gather(
             f"gather: index of shape {where.shape} for a tensor of shape {shape}: it needs as many axes, and apart "
             f"from dim {along} none that is longer"
         )
-    check_range("gather", flat_where, flat_shape, along)
+    check_positions("gather", flat_where, flat_shape, along)
     key = grid(flat_where, along)
     out = x._data.reshape(flat_shape)[key]
     out = out if where.ndim else out.reshape(())
@@ -60,7 +60,7 @@ def take_along_dim(x: Any, indices: Any, dim: int | None = None, *, axis: int | 
     flat_shape, where = shape or (1,), np.atleast_1d(where)
     if where.ndim != len(flat_shape):
         raise ShapeError(f"take_along_dim: indices of shape {where.shape} for shape {shape}: as many axes are needed")
-    check_range("take_along_dim", where, flat_shape, along, -flat_shape[along])
+    check_positions("take_along_dim", where, flat_shape, along, -flat_shape[along])
     try:
         others = np.broadcast_shapes(*[(*s[:along], 1, *s[along + 1 :]) for s in (where.shape, flat_shape)])
     except ValueError:
@@ -96,7 +96,7 @@ def index_select(x: Any, dim: int | None = None, index: Any = None, *, axis: int
     if where.ndim > 1 or (not shape and where.size != 1):
         raise ShapeError(f"index_select: index of shape {where.shape} for shape {shape}: a vector is needed")
     where = where.reshape(-1)
-    check_range("index_select", where, shape or (1,), along)
+    check_positions("index_select", where, shape or (1,), along)
     if not shape:
         return record("index_select", x._data.copy(), (x, lambda g: g))
     key = (*[slice(None)] * along, where)
@@ -112,13 +112,7 @@ def masked_select(x: Any, mask: Any) -> Tensor:
     chosen = mask._data if hasattr(mask, "_data") else np.asarray(mask)
     if chosen.dtype.kind != "b":
         raise DtypeError(f"masked_select: the mask must be boolean, this one is {chosen.dtype}: compare it, e.g. m > 0")
-    try:
-        shape = np.broadcast_shapes(x._data.shape, chosen.shape)
-    except ValueError:
-        raise ShapeError(
-            f"masked_select: shapes {x._data.shape} and {chosen.shape} of the mask do not broadcast: aligned at the "
-            "right, each pair of axes must be equal or hold a 1"
-        ) from None
+    shape = broadcast("masked_select", x._data.shape, chosen.shape)
     where = np.flatnonzero(np.broadcast_to(chosen, shape))
 
     def rule(g: np.ndarray) -> np.ndarray:
@@ -176,7 +170,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
 
 def _flat(op: str, x: Any, where: np.ndarray) -> Tensor:
     shape, n = x._data.shape, x._data.size
-    check_range(op, where, (n,), 0, -n)
+    check_positions(op, where, (n,), 0, -n)
     return record(op, x._data.reshape(-1)[where], (x, lambda g: scattered((n,), (where,), g).reshape(shape)))
 
 

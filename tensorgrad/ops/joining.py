@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorgrad.dtypes import result_dtype
+from tensorgrad.dtypes import common_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, operand, record
 from tensorgrad.ops.axes import either, integers, new_axis, normalize_one
@@ -152,7 +151,7 @@ def _in_one_dtype(xs: list[ArrayNode]) -> list[np.ndarray]:
     """The operands' arrays, all in the dtype in which they meet; the axes do not matter here."""
     if all(x._data.dtype == xs[0]._data.dtype for x in xs):
         return [x._data for x in xs]
-    common = reduce(lambda a, b: np.empty(0, result_dtype(a, b)), (np.empty(0, x._data.dtype) for x in xs)).dtype
+    common = common_dtype([np.empty(0, x._data.dtype) for x in xs])
     return [x._data.astype(common, copy=False) for x in xs]
 
 

@@ -126,7 +126,7 @@ def positions(op: str, x: Any, what: str = "positions") -> np.ndarray:
     return found.astype(np.intp, copy=False)
 
 
-def check_range(op: str, where: np.ndarray, shape: tuple[int, ...], axis: int, lowest: int = 0) -> None:
+def check_positions(op: str, where: np.ndarray, shape: tuple[int, ...], axis: int, lowest: int = 0) -> None:
     """Raises IndexError, naming the first position in `where` that is not on the axis of `shape`."""
     n = shape[axis]
     if where.size and (where.min() < lowest or where.max() >= n):

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.dtypes import result_dtype, sum_dtype
+from tensorgrad.dtypes import common_dtype, result_dtype, sum_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, Rule, operand, quiet, record
-from tensorgrad.ops.contraction import common_dtype
 from tensorgrad.ops.operands import pair
-from tensorgrad.shapes import unbroadcast
+from tensorgrad.shapes import broadcasts_to, unbroadcast
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -81,11 +80,7 @@ def addmm(input: Any, x: Any, y: Any, *, beta: float = 1, alpha: float = 1) -> T
     a, b = x._data.astype(run, copy=False), y._data.astype(run, copy=False)
     _check("addmm", a.shape, b.shape)
     product = a @ b
-    try:
-        fits = np.broadcast_shapes(c._data.shape, product.shape) == product.shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts_to(c._data.shape, product.shape):
         raise ShapeError(f"addmm: input of shape {c._data.shape} does not broadcast to {product.shape}, that of x @ y")
     out = lift.nodes(product) if dtype.kind == "O" else product
     out = alpha * out if alpha != 1 else out

@@ -5,15 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tensorgrad.dtypes import result_dtype, sum_dtype
+from tensorgrad.dtypes import common_dtype, sum_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import operand, quiet, record
 from tensorgrad.ops.arithmetic import add
 from tensorgrad.ops.linalg import matmul
 from tensorgrad.ops.operands import composed, is_lifted
 from tensorgrad.ops.transposing import T
+from tensorgrad.shapes import broadcasts_to
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -31,9 +30,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     out_shape = _result_shape(*shapes)
     if is_lifted(*operands):
         return composed("linear", _linear, *operands)
-    dtype = operands[0]._data.dtype
-    for x in operands[1:]:
-        dtype = result_dtype(np.empty(1, dtype), x._data)
+    dtype = common_dtype([x._data for x in operands])
     inner = sum_dtype(dtype) if dtype.kind == "f" else dtype  # of float16, float32
     arrays = [x._data.astype(inner, copy=False) for x in operands]
     n = shapes[0][-1]
@@ -66,10 +63,6 @@ def _result_shape(x: tuple[int, ...], w: tuple[int, ...], b: tuple[int, ...] = (
             f"equal{hint}"
         )
     out = (*x[:-1], *w[:-1])
-    try:
-        fits = np.broadcast_shapes(out, b) == out
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts_to(b, out):
         raise ShapeError(f"linear: bias of shape {b} for a result of shape {out}: give one number an output")
     return out

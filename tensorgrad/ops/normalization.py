@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.dtypes import is_differentiable, result_dtype, sum_dtype
+from tensorgrad.dtypes import common_dtype, is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record, record_joint
 from tensorgrad.ops.arithmetic import add, div, mul, sub
@@ -92,13 +92,13 @@ def rms_norm(
 ) -> Tensor:
     """input / sqrt(mean square + eps) over the last axes, which `normalized_shape` gives, times `weight` of that shape.
 
-    eps  without it, the smallest step of the dtype at 1, as in torch
+    eps  without it, the smallest step at 1 of the dtype in which it runs, as in torch: of float16 that of float32
 
     From Zhang and Sennrich, Root Mean Square Layer Normalization (2019). Raises as layer_norm.
     """
     operands, shape, dtype = _operands("rms_norm", input, normalized_shape, (weight,))
     if eps is None:
-        eps = float(np.finfo(np.float64 if dtype.kind == "O" else dtype).eps)
+        eps = float(np.finfo(np.float64 if dtype.kind == "O" else sum_dtype(dtype)).eps)
     if is_lifted(*operands):
         return composed("rms_norm", _rms_norm(shape, weight is not None, eps), *operands)
     rows, w, _ = _arrays(operands, shape, weight is not None)
@@ -166,9 +166,8 @@ def _operands(
             parameter = operand(given, op)
             if parameter._data.shape != shape:
                 raise ShapeError(f"{op}: {name} of shape {parameter._data.shape}: it must be normalized_shape, {shape}")
-            dtype = result_dtype(np.empty(1, dtype), parameter._data)
             operands.append(parameter)
-    return operands, shape, dtype
+    return operands, shape, common_dtype([x._data for x in operands])
 
 
 def _arrays(
@@ -205,11 +204,13 @@ def cosine_similarity(
         raise DtypeError(f"cosine_similarity: of floats only, got {a.dtype}: convert them first")
     products = apply("cosine_similarity", np.multiply, a, b)
     d = normalize_one("cosine_similarity", either("cosine_similarity", "dim", dim, "axis", axis, 1), products.shape)
-    a, b = np.broadcast_to(a, products.shape), np.broadcast_to(b, products.shape)
     if not products.ndim:
         raise ShapeError("cosine_similarity: 0-d operands have no axis to compare along; give vectors")
-    (unit_a, length_a, live_a), (unit_b, length_b, live_b) = (_unit(v, d, eps) for v in (a, b))
-    cosine = (unit_a * unit_b).sum(d, keepdims=True, dtype=None if a.dtype == object else sum_dtype(a.dtype))
+    run = sum_dtype(a.dtype)  # float32 for float16, whose range the squares leave
+    (unit_a, length_a, live_a), (unit_b, length_b, live_b) = (
+        _unit(np.broadcast_to(v, products.shape).astype(run, copy=False), d, eps) for v in (a, b)
+    )
+    cosine = (unit_a * unit_b).sum(d, keepdims=True)
     out = lift.nodes(cosine) if a.dtype == object else cosine.astype(a.dtype)
 
     def towards(unit: np.ndarray, other: np.ndarray, length: np.ndarray, live: np.ndarray) -> Any:
@@ -225,7 +226,7 @@ def cosine_similarity(
 
 def _unit(a: np.ndarray, d: int, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`a` divided by its length along `d`, that length, and where it counts: where it is not below `eps`."""
-    squares = (a * a).sum(d, keepdims=True, dtype=None if a.dtype == object else sum_dtype(a.dtype))
+    squares = (a * a).sum(d, keepdims=True)
     length = np.sqrt(lift.nodes(squares) if a.dtype == object else squares)
     live = lift.numbers(length) >= eps
     length = np.where(live | np.isnan(lift.numbers(length)), length, eps)

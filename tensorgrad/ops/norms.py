@@ -10,7 +10,8 @@ from tensorgrad import lift
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import Rule, operand, quiet, record
 from tensorgrad.ops.axes import Dims, either, normalize
-from tensorgrad.ops.reducing import cast, check_float, kept, reduction, root_of_nodes, total, widened, without
+from tensorgrad.ops.operands import widened
+from tensorgrad.ops.reducing import cast, check_float, kept, reduction, root_of_nodes, total, without
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor

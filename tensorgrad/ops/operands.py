@@ -9,8 +9,9 @@ import numpy as np
 
 from tensorgrad import lift
 from tensorgrad.dtypes import default_float, rank, result_dtype
-from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
+from tensorgrad.shapes import broadcast
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -50,13 +51,7 @@ def apply(op: str, ufunc: Callable[..., Any], a: np.ndarray, b: Any) -> Any:
     try:
         return ufunc(a, b)
     except ValueError as error:
-        try:
-            np.broadcast_shapes(a.shape, np.shape(b))
-        except ValueError:
-            raise ShapeError(
-                f"{op}: shapes {a.shape} and {np.shape(b)} do not broadcast: aligned at the right, each pair of axes "
-                "must be equal or hold a 1; reshape one of them"
-            ) from None
+        broadcast(op, a.shape, np.shape(b))
         raise ValueError(f"{op}: {error}") from None
     except TypeError as error:  # the difference of booleans
         raise DtypeError(f"{op}: {error}") from None
@@ -91,7 +86,7 @@ def function(op: str, x: Operand, value: Callable[[Any], Any], slope: Callable[[
     return record(op, value(a), (x, lambda g: g * slope(a)))
 
 
-def kept(g: np.ndarray, live: np.ndarray) -> np.ndarray:
+def masked(g: np.ndarray, live: np.ndarray) -> np.ndarray:
     """The gradient g where the booleans in `live` hold, 0 elsewhere: for rules.
 
     A product with booleans is several times faster than np.where on a mixed mask. Only where it is not finite, np.where
@@ -99,6 +94,11 @@ def kept(g: np.ndarray, live: np.ndarray) -> np.ndarray:
     """
     out = g * live
     return out if np.isfinite(out.sum()) else np.where(live, g, g.dtype.type(0))
+
+
+def widened(a: np.ndarray) -> np.ndarray:
+    """`a` in the dtype in which sums and long formulas run: float16, whose range and digits do not last, as float32."""
+    return a.astype(np.float32) if a.dtype == np.float16 else a
 
 
 @quiet

@@ -9,8 +9,19 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.dtypes import sum_dtype
 from tensorgrad.node import new, operand, quiet, record
-from tensorgrad.ops.axes import Dims, either, normalize, normalize_one
-from tensorgrad.ops.reducing import cast, check_float, count, kept, reduction, spread, total
+from tensorgrad.ops.axes import Dims, either, normalize
+from tensorgrad.ops.reducing import (
+    cast,
+    check_float,
+    count,
+    kept,
+    one_axis_at_least,
+    one_or_all,
+    reduction,
+    spread,
+    total,
+    without,
+)
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -75,18 +86,12 @@ def prod(
 
     Nothing is divided, so the gradient is right with zeros: each element receives the product of the others.
     """
-    x = operand(x, "prod")
-    dim = either("prod", "dim", dim, "axis", axis, None)
-    keep = bool(either("prod", "keepdim", keepdim, "keepdims", keepdims, False))
+    x, one, keep = one_or_all("prod", x, dim, keepdim, axis, keepdims)
     a = cast("prod", x._data, dtype)
-    shape = a.shape
-    if dim is None:
-        line, where = a.reshape(-1), 0
-        after = kept(shape, tuple(range(a.ndim))) if keep else ()
-    else:
-        where = normalize_one("prod", dim, shape)
-        line = a if a.ndim else a.reshape(1)
-        after = kept(shape, (where,)) if keep else shape[:where] + shape[where + 1 :]
+    shape, where = a.shape, one or 0
+    line = a.reshape(-1) if one is None else one_axis_at_least(a)
+    axes = tuple(range(a.ndim)) if one is None else (one,)
+    after = kept(shape, axes) if keep else without(shape, axes)
     run = sum_dtype(a.dtype)
     out = np.asarray(np.multiply.reduce(line, axis=where, dtype=run))
     out = lift.nodes(out) if a.dtype == object else out

@@ -26,6 +26,16 @@ def reduction(
     return x, axes if x._data.ndim else (), keep
 
 
+def one_or_all(
+    op: str, x: Any, dim: int | None, keepdim: bool | None, axis: int | None, keepdims: bool | None
+) -> tuple[ArrayNode, int | None, bool]:
+    """(the operand, the one axis to reduce or None for all of them, whether it stays with length 1)."""
+    x = operand(x, op)
+    dim = either(op, "dim", dim, "axis", axis, None)
+    keep = bool(either(op, "keepdim", keepdim, "keepdims", keepdims, False))
+    return x, None if dim is None else normalize_one(op, dim, x._data.shape), keep
+
+
 def along(op: str, x: Any, dim: int | None, axis: int | None) -> tuple[ArrayNode, int]:
     """(the operand, the one axis to work along), where torch wants it said.
 
@@ -74,11 +84,6 @@ def total(a: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
     a = np.asarray(a)  # of one scalar node NumPy's functions make a bare one
     out = a.sum(axis=axes, keepdims=keep, dtype=sum_dtype(a.dtype))
     return lift.nodes(out) if a.dtype == object else np.asarray(out)
-
-
-def widened(a: np.ndarray) -> np.ndarray:
-    """`a` in the dtype in which its sums run; float16 alone is changed."""
-    return a.astype(np.float32) if a.dtype == np.float16 else a
 
 
 def count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:

@@ -38,14 +38,7 @@ def broadcast_to(x: Any, *shape: Any, size: Any = None) -> Tensor:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Each expanded to the shape in which all of them meet. Raises ShapeError where they do not broadcast."""
     xs = [operand(x, "broadcast_tensors") for x in _one_by_one(tensors)]
-    try:
-        shape = np.broadcast_shapes(*[x._data.shape for x in xs])
-    except ValueError:
-        given = ", ".join(str(x._data.shape) for x in xs)
-        raise ShapeError(
-            f"broadcast_tensors: shapes {given} do not broadcast: aligned at the right, the lengths of an axis must be "
-            "equal or 1; reshape one of them"
-        ) from None
+    shape = shapes.broadcast("broadcast_tensors", *[x._data.shape for x in xs])
     return tuple(_expanded("broadcast_to", x, shape) for x in xs)
 
 

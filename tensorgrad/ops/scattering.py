@@ -11,7 +11,7 @@ from tensorgrad.dtypes import sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
 from tensorgrad.ops.axes import either, normalize_one
-from tensorgrad.ops.keys import add_at, check_range, grid, numbers, positions
+from tensorgrad.ops.keys import add_at, check_positions, grid, numbers, positions
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -115,7 +115,7 @@ def index_add(
             f"needed as the index, and source must be as long there in dim {along}, and like x in the others"
         )
     where = where.reshape(-1)
-    check_range("index_add", where, shape or (1,), along)
+    check_positions("index_add", where, shape or (1,), along)
     dtype = _common("index_add", x, source)
     key = (*[slice(None)] * along, where)
     summed = source._data if alpha == 1 else source._data * alpha
@@ -154,7 +154,7 @@ def _places(
             f"{op}: index of shape {found.shape} for a tensor of shape {shape}: it needs as many axes, and apart from "
             f"dim {along} none that is longer"
         )
-    check_range(op, where, target, along)
+    check_positions(op, where, target, along)
     return numbers(target, grid(where, along)), tuple(slice(n) for n in where.shape)
 
 

@@ -15,9 +15,9 @@ from tensorgrad.dtypes import sum_dtype
 from tensorgrad.node import ArrayNode, new, quiet, record
 from tensorgrad.ops.axes import Dims, either
 from tensorgrad.ops.functions import exp, log
-from tensorgrad.ops.operands import composed, floats
+from tensorgrad.ops.operands import composed, floats, widened
 from tensorgrad.ops.reduce import sum
-from tensorgrad.ops.reducing import along, cast, check_float, kept, reduction, widened, without
+from tensorgrad.ops.reducing import along, cast, check_float, kept, reduction, without
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor

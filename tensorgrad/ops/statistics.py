@@ -100,7 +100,7 @@ def _var(
     wide, after = kept(a.shape, axes), kept(a.shape, axes) if keep else without(a.shape, axes)
     out = total(np.square(a - center), axes, True) / n
     if root:
-        out = root_of_nodes(out) if a.dtype == object else np.sqrt(out)
+        out = root_of_nodes(out) if a.dtype == object else _root(out, a - center, axes, n)
     slope = 2 / n if n else np.inf
     deviation = out if root else None
 
@@ -111,6 +111,17 @@ def _var(
         return slope * g * (a - center)
 
     return record(op, out.astype(a.dtype, copy=False).reshape(after), (x, rule))
+
+
+def _root(mean_square: np.ndarray, distances: np.ndarray, axes: tuple[int, ...], n: float) -> np.ndarray:
+    """The root of the mean square of `distances`; where squares leave their dtype's range, which for float32 is from
+    about 1e-19 to 1e19, those of the distances divided by the largest of them."""
+    out = np.sqrt(mean_square)
+    if not ((out < 1000 * np.sqrt(np.finfo(out.dtype).tiny)) | np.isinf(out)).any():
+        return out
+    largest = np.max(np.abs(distances), axis=axes, keepdims=True, initial=0)
+    scale = np.where((largest > 0) & np.isfinite(largest), largest, largest.dtype.type(1))
+    return scale * np.sqrt(total(np.square(distances / scale), axes, True) / n)
 
 
 def _correction(op: str, unbiased: bool | None, correction: float | None) -> float:

@@ -27,9 +27,11 @@ def check_reduction(op: str, reduction: str, known: tuple[str, ...] = REDUCTIONS
         raise ValueError(f"{op}: reduction is {', '.join(map(repr, known[:-1]))} or {known[-1]!r}, got {reduction!r}")
 
 
-def class_weights(op: str, weight: Any, classes: int, like: np.ndarray) -> np.ndarray | None:
-    """One weight a class as an array of the dtype in which the loss runs. Raises ShapeError, or RuntimeError for
-    weights that require a gradient: the loss has none for them."""
+def class_weights(op: str, weight: Any, classes: int, dtype: np.dtype) -> np.ndarray | None:
+    """One weight a class as an array of `dtype`, in which the loss runs; None if there are none.
+
+    Raises ShapeError, or RuntimeError for weights that require a gradient: the loss has none for them.
+    """
     if weight is None:
         return None
     w = operand(weight, op)
@@ -37,7 +39,7 @@ def class_weights(op: str, weight: Any, classes: int, like: np.ndarray) -> np.nd
         raise RuntimeError(f"{op}: there is no gradient for the classes' weights: use weight.detach()")
     if w._data.shape != (classes,):
         raise ShapeError(f"{op}: weight of shape {w._data.shape} for {classes} classes: give one weight a class")
-    return w._data.astype(like.dtype)
+    return w._data.astype(dtype)
 
 
 def reduced(losses: ArrayNode, reduction: str) -> ArrayNode:
