@@ -226,3 +226,17 @@ def test_operators_with_the_number_first(op):
     assert op(3, x).tolist() == [op(3, n) for n in (5, 6, 7)]
     assert op(x, 3).tolist() == [op(n, 3) for n in (5, 6, 7)]
     assert op(np.array([3, 3, 3]), x).tolist() == [op(3, n) for n in (5, 6, 7)]
+
+
+def test_division_does_not_go_by_way_of_a_common_integer_dtype(torch: ModuleType):
+    minus_3, bytes_ = np.array(-3), np.array([5, 1], dtype=np.uint8)
+    for x, y in ((minus_3, bytes_), (bytes_, minus_3)):
+        out = tensor(x) / tensor(y)
+        assert out.dtype == np.float32
+        np.testing.assert_allclose(out.data, (torch.tensor(x) / torch.tensor(y)).numpy())
+
+
+def test_nothing_divided_by_0_is_nothing():
+    empty = tensor(np.zeros((0, 2), dtype=np.int64))
+    for out in (empty // tensor([1, 0]), empty % 0, tensorgrad.div(empty, 0, rounding_mode="trunc")):
+        assert out.shape == (0, 2)

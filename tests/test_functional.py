@@ -175,6 +175,16 @@ def test_layer_norm_of_float16_runs_in_float32(rng: np.random.Generator):
     np.testing.assert_allclose(out.data, want.data, rtol=2e-3, atol=1e-4)
 
 
+def test_small_numbers_of_float16_are_normalised_in_float32(torch: ModuleType):
+    numbers = np.array([1e-5, 2e-5, -3e-5, 4.5e-5], dtype=np.float16)  # their squares are 0 in float16
+    x, same = leaf(numbers, "float16"), torch.tensor(numbers)
+    np.testing.assert_allclose(F.rms_norm(x, (4,)).data, torch.nn.functional.rms_norm(same, (4,)), rtol=2e-3)
+    np.testing.assert_allclose(F.cosine_similarity(x, 2 * x, dim=0).data, 1, rtol=2e-3)
+    turned = Tensor(numbers[::-1])
+    want = F.cosine_similarity(Tensor(numbers.astype(np.float64)), Tensor(numbers[::-1].astype(np.float64)), dim=0)
+    np.testing.assert_allclose(F.cosine_similarity(x, turned, dim=0).data, want.data, rtol=2e-3)
+
+
 def test_a_weight_that_needs_no_gradient_gets_none():
     w = Tensor(np.ones(3))
     x, bias = leaf(np.arange(6.0).reshape(2, 3)), leaf(np.zeros(3))

@@ -330,3 +330,24 @@ def test_no_warnings_at_the_limits():
             x.dot(x), x.outer(x).sum(), tensorgrad.einsum("i,i->", x, x),
         ):  # fmt: skip
             out.backward()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-21, 1e25])
+@pytest.mark.parametrize("dim", [None, 1])
+def test_std_where_squares_leave_the_range_of_float32(scale: float, dim: int | None):
+    numbers = np.array([[1.0, 2.0, 4.0], [3.0, 3.0, 5.0]])
+    x = Tensor((scale * numbers).astype(np.float32), requires_grad=True)
+    plain = Tensor(numbers, requires_grad=True)
+    out, want = x.std(dim), plain.std(dim)
+    np.testing.assert_allclose(out.data / scale, want.data, rtol=1e-6)
+    out.sum().backward()
+    want.sum().backward()
+    np.testing.assert_allclose(x.grad, plain.grad, rtol=1e-5, atol=1e-6)
+
+
+def test_std_of_equal_rows_beside_others_is_0():
+    x = Tensor([[2.0, 2.0], [1.0, 3.0], [np.inf, 1.0]], requires_grad=True)
+    out = x.std(1)
+    np.testing.assert_allclose(out.data, [0, 2**0.5, np.nan], rtol=1e-6)
+    out[:2].sum().backward()
+    np.testing.assert_allclose(x.grad[:2], [[0, 0], [-(0.5**0.5), 0.5**0.5]], rtol=1e-6)

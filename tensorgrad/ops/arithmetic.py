@@ -71,7 +71,8 @@ def div(x: Operand, y: Operand, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode is not None:
         raise ValueError(f"div: rounding_mode is None, 'floor' or 'trunc', got {rounding_mode!r}")
     x, y, a, b = pair("div", x, y)
-    a, b = floats(a), floats(b)
+    if a.dtype.kind in "biu":
+        a, b = floats(x._data), floats(y._data)  # not by way of their common dtype: a 0-d -3 does not fit into uint8
     out = apply("div", np.divide, a, b)
     return record("/", out, (x, lambda g: g / b), (y, lambda g: -g * (out / b)))
 
@@ -112,7 +113,7 @@ def _dividing(op: str, x: Operand, y: Operand) -> tuple[ArrayNode, ArrayNode, np
     x, y, a, b = pair(op, x, y)
     if a.dtype.kind == "b":
         raise DtypeError(f"{op}: of numbers only, both operands are bool: convert one, e.g. x.long()")
-    if a.dtype.kind in "iu" and not np.all(b):
+    if a.dtype.kind in "iu" and a.size and not np.all(b):
         raise ZeroDivisionError(f"{op}: an integer divided by 0; with floats, e.g. x.float(), it is inf or nan")
     return x, y, a, b
 
