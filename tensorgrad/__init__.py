@@ -40,35 +40,38 @@ from tensorgrad.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from tensorgrad.ops.casting import clone
-from tensorgrad.ops.einsum import einsum, inner, tensordot
-from tensorgrad.ops.elementwise import (
+from tensorgrad.ops.activations import relu, sigmoid
+from tensorgrad.ops.arithmetic import (
     abs,
     absolute,
-    acos,
     add,
+    div,
+    divide,
+    floor_divide,
+    lerp,
+    mul,
+    multiply,
+    neg,
+    negative,
+    positive,
+    pow,
+    reciprocal,
+    remainder,
+    square,
+    sub,
+    subtract,
+    true_divide,
+)
+from tensorgrad.ops.casting import clone
+from tensorgrad.ops.choosing import clamp, clip, masked_fill, maximum, minimum, nan_to_num, where
+from tensorgrad.ops.comparisons import (
     allclose,
-    asin,
-    atan,
     bitwise_and,
     bitwise_not,
     bitwise_or,
     bitwise_xor,
-    ceil,
-    clamp,
-    clip,
-    cos,
-    cosh,
-    div,
-    divide,
     eq,
     equal,
-    erf,
-    exp,
-    exp2,
-    expm1,
-    floor,
-    floor_divide,
     ge,
     greater,
     greater_equal,
@@ -78,51 +81,40 @@ from tensorgrad.ops.elementwise import (
     isinf,
     isnan,
     le,
-    lerp,
     less,
     less_equal,
-    log,
-    log1p,
-    log2,
-    log10,
     logical_and,
     logical_not,
     logical_or,
     logical_xor,
     lt,
-    masked_fill,
-    maximum,
-    minimum,
-    mul,
-    multiply,
-    nan_to_num,
     ne,
-    neg,
-    negative,
     not_equal,
-    positive,
-    pow,
-    reciprocal,
-    relu,
-    remainder,
-    round,
+)
+from tensorgrad.ops.einsum import einsum, inner, tensordot
+from tensorgrad.ops.extremes import amax, amin, argmax, argmin, max, min
+from tensorgrad.ops.flipping import flip, fliplr, flipud, roll
+from tensorgrad.ops.functions import (
+    acos,
+    asin,
+    atan,
+    cos,
+    cosh,
+    erf,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
     rsqrt,
-    sigmoid,
-    sign,
     sin,
     sinh,
     sqrt,
-    square,
-    sub,
-    subtract,
     tan,
     tanh,
-    true_divide,
-    trunc,
-    where,
 )
-from tensorgrad.ops.extremes import amax, amin, argmax, argmin, max, min
-from tensorgrad.ops.flipping import flip, fliplr, flipud, roll
 from tensorgrad.ops.gathering import (
     argwhere,
     gather,
@@ -139,6 +131,7 @@ from tensorgrad.ops.linalg import addmm, bmm, dot, matmul, mm, mv, outer, trace
 from tensorgrad.ops.norms import norm
 from tensorgrad.ops.reduce import all, any, count_nonzero, mean, prod, sum
 from tensorgrad.ops.repeating import broadcast_tensors, broadcast_to, meshgrid, repeat_interleave, tile
+from tensorgrad.ops.rounding import ceil, floor, round, sign, trunc
 from tensorgrad.ops.scans import cumprod, cumsum
 from tensorgrad.ops.scattering import index_add, scatter, scatter_add
 from tensorgrad.ops.shape import flatten, reshape, squeeze, unflatten, unsqueeze

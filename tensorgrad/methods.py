@@ -9,17 +9,22 @@ import numpy as np
 from tensorgrad import creation, devices, layout, missing, queries, sampling
 from tensorgrad.node import ArrayNode
 from tensorgrad.ops import (
+    activations,
+    arithmetic,
     casting,
+    choosing,
+    comparisons,
     einsum,
-    elementwise,
     extremes,
     flipping,
+    functions,
     gathering,
     joining,
     linalg,
     norms,
     reduce,
     repeating,
+    rounding,
     scans,
     scattering,
     sorting,
@@ -52,68 +57,68 @@ class Methods(ArrayNode):
 
     # -- elementwise -----------------------------------------------------------------------------------------------
 
-    absolute = elementwise.absolute
-    negative = elementwise.negative
-    subtract = elementwise.subtract
-    multiply = elementwise.multiply
-    divide = elementwise.divide
-    true_divide = elementwise.true_divide
-    square = elementwise.square
-    reciprocal = elementwise.reciprocal
-    lerp = elementwise.lerp
-    exp = elementwise.exp
-    exp2 = elementwise.exp2
-    expm1 = elementwise.expm1
-    log = elementwise.log
-    log2 = elementwise.log2
-    log10 = elementwise.log10
-    log1p = elementwise.log1p
-    sqrt = elementwise.sqrt
-    rsqrt = elementwise.rsqrt
-    sin = elementwise.sin
-    cos = elementwise.cos
-    tan = elementwise.tan
-    asin = elementwise.asin
-    acos = elementwise.acos
-    atan = elementwise.atan
-    sinh = elementwise.sinh
-    cosh = elementwise.cosh
-    tanh = elementwise.tanh
-    erf = elementwise.erf
-    sigmoid = elementwise.sigmoid
-    relu = elementwise.relu
-    floor = elementwise.floor
-    ceil = elementwise.ceil
-    trunc = elementwise.trunc
-    round = elementwise.round
-    sign = elementwise.sign
-    maximum = elementwise.maximum
-    minimum = elementwise.minimum
-    clamp = elementwise.clamp
-    clip = elementwise.clip
-    masked_fill = elementwise.masked_fill
-    nan_to_num = elementwise.nan_to_num
-    eq = elementwise.eq
-    ne = elementwise.ne
-    equal = elementwise.equal
-    greater = elementwise.greater
-    greater_equal = elementwise.greater_equal
-    less = elementwise.less
-    less_equal = elementwise.less_equal
-    not_equal = elementwise.not_equal
-    isclose = elementwise.isclose
-    allclose = elementwise.allclose
-    isnan = elementwise.isnan
-    isinf = elementwise.isinf
-    isfinite = elementwise.isfinite
-    logical_and = elementwise.logical_and
-    logical_or = elementwise.logical_or
-    logical_xor = elementwise.logical_xor
-    logical_not = elementwise.logical_not
+    absolute = arithmetic.absolute
+    negative = arithmetic.negative
+    subtract = arithmetic.subtract
+    multiply = arithmetic.multiply
+    divide = arithmetic.divide
+    true_divide = arithmetic.true_divide
+    square = arithmetic.square
+    reciprocal = arithmetic.reciprocal
+    lerp = arithmetic.lerp
+    exp = functions.exp
+    exp2 = functions.exp2
+    expm1 = functions.expm1
+    log = functions.log
+    log2 = functions.log2
+    log10 = functions.log10
+    log1p = functions.log1p
+    sqrt = functions.sqrt
+    rsqrt = functions.rsqrt
+    sin = functions.sin
+    cos = functions.cos
+    tan = functions.tan
+    asin = functions.asin
+    acos = functions.acos
+    atan = functions.atan
+    sinh = functions.sinh
+    cosh = functions.cosh
+    tanh = functions.tanh
+    erf = functions.erf
+    sigmoid = activations.sigmoid
+    relu = activations.relu
+    floor = rounding.floor
+    ceil = rounding.ceil
+    trunc = rounding.trunc
+    round = rounding.round
+    sign = rounding.sign
+    maximum = choosing.maximum
+    minimum = choosing.minimum
+    clamp = choosing.clamp
+    clip = choosing.clip
+    masked_fill = choosing.masked_fill
+    nan_to_num = choosing.nan_to_num
+    eq = comparisons.eq
+    ne = comparisons.ne
+    equal = comparisons.equal
+    greater = comparisons.greater
+    greater_equal = comparisons.greater_equal
+    less = comparisons.less
+    less_equal = comparisons.less_equal
+    not_equal = comparisons.not_equal
+    isclose = comparisons.isclose
+    allclose = comparisons.allclose
+    isnan = comparisons.isnan
+    isinf = comparisons.isinf
+    isfinite = comparisons.isfinite
+    logical_and = comparisons.logical_and
+    logical_or = comparisons.logical_or
+    logical_xor = comparisons.logical_xor
+    logical_not = comparisons.logical_not
 
     def where(self, condition: Any, other: Any) -> Tensor:
         """This tensor where the booleans in `condition` hold, `other` elsewhere: see the function."""
-        return elementwise.where(condition, self, other)
+        return choosing.where(condition, self, other)
 
     # -- reduce ----------------------------------------------------------------------------------------------------
 
@@ -260,5 +265,3 @@ class Methods(ArrayNode):
 
     if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
         __getattr__ = missing.attribute
-
-    # -- functional ------------------------------------------------------------------------------------------------

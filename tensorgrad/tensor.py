@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import Node, add_hook, chain_rule, deliver
-from tensorgrad import cuts, inplace, lift
+from micrograd.backprop import add_hook, chain_rule, deliver
+from tensorgrad import cuts, lift
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import is_grad_enabled, no_grad
-from tensorgrad.methods import Methods
 from tensorgrad.node import ArrayNode, as_array, describe, new
 from tensorgrad.noise import warn_of_broadcast_loss
-from tensorgrad.ops import elementwise, index, linalg
+from tensorgrad.operators import Operators
 from tensorgrad.selection import replaced
 from tensorgrad.versions import clock, passed
 
@@ -35,7 +33,7 @@ class RemovableHandle:
         self.remove()
 
 
-class Tensor(Methods):
+class Tensor(Operators):
     """An array, the operation that made it, and the gradient of a root with respect to it.
 
     data           copied from an array, a nested list or a number; an array keeps its dtype, lists and Python
@@ -49,7 +47,6 @@ class Tensor(Methods):
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # so that `ndarray * tensor` asks the tensor
 
     def __init__(
         self,
@@ -275,116 +272,6 @@ class Tensor(Methods):
                 "reduce it first, e.g. bool((a == 0).data.all())"
             )
         return self.item()
-
-    # -- equality: between tensors identity, so that they can be in sets -------------------------------------------
-
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: Any) -> Any:
-        if isinstance(other, Node):
-            return self._is(other)
-        return elementwise.eq(self, other) if _is_number_or_array(other) else NotImplemented
-
-    def __ne__(self, other: Any) -> Any:
-        if isinstance(other, Node):
-            return not self._is(other)
-        return elementwise.ne(self, other) if _is_number_or_array(other) else NotImplemented
-
-    def _is(self, other: Node) -> bool:
-        """Whether the two are one node; warns whoever wrote == between two, since other libraries compare elements."""
-        if other is not self:
-            warnings.warn(
-                "== between two Tensors asks whether they are the same object: use eq for a comparison of each "
-                "element, equal for one answer",
-                UserWarning,
-                stacklevel=3,
-            )
-        return self is other
-
-    # -- operators -------------------------------------------------------------------------------------------------
-
-    __add__ = add = elementwise.add
-    __sub__ = sub = elementwise.sub
-    __mul__ = mul = elementwise.mul
-    __truediv__ = div = elementwise.div
-    __floordiv__ = floor_divide = elementwise.floor_divide
-    __mod__ = remainder = elementwise.remainder
-    __pow__ = pow = elementwise.pow
-    __neg__ = neg = elementwise.neg
-    __pos__ = positive = elementwise.positive
-    __abs__ = abs = elementwise.abs
-    __matmul__ = matmul = linalg.matmul
-    __getitem__ = index.getitem
-    __lt__ = lt = elementwise.lt
-    __le__ = le = elementwise.le
-    __gt__ = gt = elementwise.gt
-    __ge__ = ge = elementwise.ge
-    __and__ = bitwise_and = elementwise.bitwise_and
-    __or__ = bitwise_or = elementwise.bitwise_or
-    __xor__ = bitwise_xor = elementwise.bitwise_xor
-    __invert__ = bitwise_not = elementwise.bitwise_not
-
-    def __radd__(self, other: Any) -> Tensor:
-        return elementwise.add(other, self)
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return elementwise.sub(other, self)
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return elementwise.mul(other, self)
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return elementwise.div(other, self)
-
-    def __rfloordiv__(self, other: Any) -> Tensor:
-        return elementwise.floor_divide(other, self)
-
-    def __rmod__(self, other: Any) -> Tensor:
-        return elementwise.remainder(other, self)
-
-    def __rand__(self, other: Any) -> Tensor:
-        return elementwise.bitwise_and(other, self)
-
-    def __ror__(self, other: Any) -> Tensor:
-        return elementwise.bitwise_or(other, self)
-
-    def __rxor__(self, other: Any) -> Tensor:
-        return elementwise.bitwise_xor(other, self)
-
-    def __rpow__(self, other: Any) -> Tensor:
-        return elementwise.pow(other, self)
-
-    def __rmatmul__(self, other: Any) -> Tensor:
-        return linalg.matmul(other, self)
-
-    def __iadd__(self, other: Any) -> Tensor:
-        return inplace.augmented("+=", self, elementwise.add, other)
-
-    def __isub__(self, other: Any) -> Tensor:
-        return inplace.augmented("-=", self, elementwise.sub, other)
-
-    def __imul__(self, other: Any) -> Tensor:
-        return inplace.augmented("*=", self, elementwise.mul, other)
-
-    def __itruediv__(self, other: Any) -> Tensor:
-        return inplace.augmented("/=", self, elementwise.div, other)
-
-    # -- in place --------------------------------------------------------------------------------------------------
-
-    __setitem__ = inplace.setitem
-    copy_ = inplace.copy_
-    fill_ = inplace.fill_
-    zero_ = inplace.zero_
-    add_ = inplace.method("add_", elementwise.add)
-    sub_ = inplace.method("sub_", elementwise.sub)
-    mul_ = inplace.method("mul_", elementwise.mul)
-    div_ = inplace.method("div_", elementwise.div)
-    pow_ = inplace.method("pow_", elementwise.pow)
-    neg_ = inplace.method("neg_", elementwise.neg)
-
-
-def _is_number_or_array(x: Any) -> bool:
-    return isinstance(x, (bool, int, float, complex, np.ndarray, np.generic, list, tuple))
 
 
 ArrayNode._result_class = Tensor
