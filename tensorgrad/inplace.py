@@ -2,7 +2,8 @@
 
 A constant, and any tensor under `no_grad`, is changed where it stands, and the version counter is told. Where the
 change is part of the graph, `x[i] = value` gives x a new history: from then on it is the result of an operation on what
-it was before and on the value. That is refused once another operation has used x, since that one was made of the old x.
+it was before and on the value. What was computed from the old x on the way to the value (`x[i] += 1`) then stands on a
+node that takes the old one's place; where anything else has used x the change is refused.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tensorgrad.node import ArrayNode, describe, operand, quiet, record
 from tensorgrad.ops.keys import Key, normalize_key, read
 from tensorgrad.selection import Selected
 from tensorgrad.shapes import unbroadcast
+from tensorgrad.versions import clock
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -32,11 +34,12 @@ def setitem(x: Tensor, where: Any, value: Any) -> None:
     """x[where] = value, broadcast to the place and converted to x's dtype, as in torch.
 
     Where that is part of the graph, x has an array of its own afterwards; views of x and `x.detach()` made before keep
-    the old elements. Hooks stay with what x was before, as in torch.
+    the old elements. Hooks stay with what x was before, as in torch. The graph keeps x as it was before each
+    assignment, so for long loops a list and `stack` take less memory.
 
     Raises IndexError naming the index; ShapeError for a value that does not fit; RuntimeError for a leaf that requires
-    a gradient outside `no_grad`, and where x has been used already, is a view of another tensor, or has a rule of the
-    user's own.
+    a gradient outside `no_grad`, and where x has been used for anything else than the value, is a view of another
+    tensor, or has a rule of the user's own.
     """
     assign("x[...] =", x, where, value)
 
@@ -103,17 +106,22 @@ def _put(array: np.ndarray, key: Key, value: Any) -> None:
     view[... if key.arrays is None else key.arrays] = value
 
 
-def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
+def _refuse_leaf(op: str, x: Tensor) -> None:
     if x._requires_grad and not x._prev:
         raise RuntimeError(
             f"{op} on {describe(x)}, a leaf that requires a gradient: put it inside `with no_grad():`, or change a "
             "clone()"
         )
+
+
+def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
+    _refuse_leaf(op, x)
     if not is_differentiable(x._data.dtype):
         raise DtypeError(
             f"{op}: a value that requires a gradient, into {describe(x)}: integers have no gradients; make it of floats"
         )
-    if x._used:
+    users = _users_on_the_way(x, value)
+    if users is None:
         raise RuntimeError(
             f"{op} on {describe(x)}, which another operation has used already: that one was made of the old elements; "
             "change a clone(), or collect the parts in a list and put them together with stack or cat"
@@ -135,8 +143,35 @@ def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
     if not value._requires_grad and data.dtype == object:
         data = lift.nodes(data)
     old = x._moved()
+    for user in users:
+        user._prev = tuple([old if parent is x else parent for parent in user._prev])
+    if value is x:
+        value = old
+    clock.now += 1  # so that the next search need not look at what is older than this
     out = record("setitem", data, (old, _rule_of_old(key)), (value, _rule_of_value(key, data.shape, value._data.shape)))
     x._become(out)
+    x._used = 0
+
+
+def _users_on_the_way(x: Tensor, value: Tensor) -> list[Any] | None:
+    """The operations on x that `value` was computed with, if no other operation has used x; else None.
+
+    None too where one of them may know x by more than its `_prev`: with a rule of the user's own, or a joint one.
+    """
+    if not x._used:
+        return []
+    found, seen, stack = [], {x}, [value]
+    while stack:
+        node = stack.pop()
+        if node in seen or node._time < x._time:  # older than x: not computed from it
+            continue
+        seen.add(node)
+        if any(parent is x for parent in node._prev):
+            found.append(node)
+        stack += node._prev
+    uses = sum(parent is x for node in found for parent in node._prev)
+    plain = all(type(node._rules) is tuple and node._closure is None for node in found)
+    return found if plain and uses == x._used else None
 
 
 def _is_view_of_another(array: np.ndarray) -> bool:
@@ -176,28 +211,27 @@ def _rule_of_value(
 
 
 def update(op: str, x: Tensor, function: Callable[..., Tensor], *others: Any, **options: Any) -> Tensor:
-    """`x = function(x, *others)` in place: on constants and under no_grad.
+    """`x = function(x, *others)` in place, as part of the graph where that records.
 
-    Raises RuntimeError where the operation would be part of the graph: for a leaf, since its name would silently come
-    to stand for a result; for a result, since others may have used it.
+    Raises as `setitem` does, and where the result has another shape or a dtype of a higher category.
     """
     if is_grad_enabled() and any(isinstance(y, ArrayNode) and y._requires_grad for y in (x, *others)):
-        if x._requires_grad and not x._prev:
-            raise RuntimeError(
-                f"{op} on {describe(x)}, a leaf that requires a gradient: put it inside `with no_grad():`"
-            )
-        name = op.rstrip("_")
-        raise RuntimeError(
-            f"{op} on {describe(x)}: results are not changed in place; write x = x.{name}(...), or change constants"
-        )
+        _refuse_leaf(op, x)
+        value = function(x, *others, **options)
+        _check_fit(op, x, value._data)
+        return assign(op, x, _EVERYWHERE, value)
     value = function(x, *others, **options)._data
-    if value.shape != x._data.shape:
-        raise ShapeError(f"{op}: a result of shape {value.shape} does not fit into {describe(x)}")
-    if not np.can_cast(value.dtype, x._data.dtype, casting="same_kind"):
-        raise DtypeError(f"{op}: a result of {value.dtype} does not fit into {describe(x)}")
+    _check_fit(op, x, value)
     _write(op, x, x._data, normalize_key(_EVERYWHERE), value)
     x._bump()
     return x
+
+
+def _check_fit(op: str, x: Tensor, value: np.ndarray) -> None:
+    if value.shape != x._data.shape:
+        raise ShapeError(f"{op}: a result of shape {value.shape} does not fit into {describe(x)}")
+    if value.dtype != object and not np.can_cast(value.dtype, x._data.dtype, casting="same_kind"):
+        raise DtypeError(f"{op}: a result of {value.dtype} does not fit into {describe(x)}")
 
 
 def augmented(op: str, x: Tensor, function: Callable[[Any, Any], Tensor], other: Any) -> Tensor:
@@ -215,5 +249,5 @@ def method(op: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return update(op, x, function, *others, **options)
 
     in_place.__name__ = in_place.__qualname__ = op
-    in_place.__doc__ = f"`{function.__name__}` in place, for constants and under no_grad; returns the tensor."
+    in_place.__doc__ = f"`{function.__name__}` in place; returns the tensor. Raises as `setitem` does."
     return in_place

@@ -196,7 +196,7 @@ def new(data: np.ndarray, op: str = "", parents: tuple = (), rules: tuple = (), 
     out._rules = rules
     out._requires_grad = tracked
     out._time = clock.now
-    out._used = False
+    out._used = 0
     return out
 
 
@@ -226,7 +226,7 @@ def record(op: str, data: Any, *edges: tuple[ArrayNode, Rule]) -> Tensor:
         True,
     )
     for operand, _ in edges:
-        operand._used = True
+        operand._used += 1
     if checks.enabled():
         checks.remember(out)
     return out

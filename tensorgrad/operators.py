@@ -10,7 +10,7 @@ import numpy as np
 from micrograd.backprop import Node
 from tensorgrad import inplace
 from tensorgrad.methods import Methods
-from tensorgrad.ops import arithmetic, comparisons, index, linalg
+from tensorgrad.ops import activations, arithmetic, choosing, comparisons, functions, index, linalg
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -115,6 +115,24 @@ class Operators(Methods):
     def __itruediv__(self, other: Any) -> Tensor:
         return inplace.augmented("/=", self, arithmetic.div, other)
 
+    def __ifloordiv__(self, other: Any) -> Tensor:
+        return inplace.augmented("//=", self, arithmetic.floor_divide, other)
+
+    def __imod__(self, other: Any) -> Tensor:
+        return inplace.augmented("%=", self, arithmetic.remainder, other)
+
+    def __ipow__(self, other: Any) -> Tensor:
+        return inplace.augmented("**=", self, arithmetic.pow, other)
+
+    def __iand__(self, other: Any) -> Tensor:
+        return inplace.augmented("&=", self, comparisons.bitwise_and, other)
+
+    def __ior__(self, other: Any) -> Tensor:
+        return inplace.augmented("|=", self, comparisons.bitwise_or, other)
+
+    def __ixor__(self, other: Any) -> Tensor:
+        return inplace.augmented("^=", self, comparisons.bitwise_xor, other)
+
     # -- in place --------------------------------------------------------------------------------------------------
 
     __setitem__ = inplace.setitem
@@ -127,6 +145,15 @@ class Operators(Methods):
     div_ = inplace.method("div_", arithmetic.div)
     pow_ = inplace.method("pow_", arithmetic.pow)
     neg_ = inplace.method("neg_", arithmetic.neg)
+    abs_ = inplace.method("abs_", arithmetic.abs)
+    exp_ = inplace.method("exp_", functions.exp)
+    sqrt_ = inplace.method("sqrt_", functions.sqrt)
+    relu_ = inplace.method("relu_", activations.relu)
+    tanh_ = inplace.method("tanh_", functions.tanh)
+    sigmoid_ = inplace.method("sigmoid_", activations.sigmoid)
+    clamp_ = inplace.method("clamp_", choosing.clamp)
+    lerp_ = inplace.method("lerp_", arithmetic.lerp)
+    masked_fill_ = inplace.method("masked_fill_", choosing.masked_fill)
 
 
 def _is_number_or_array(x: Any) -> bool:

@@ -68,7 +68,7 @@ class Tensor(Operators):
         self._rules = ()
         self._requires_grad = False
         self._time = clock.now
-        self._used = False
+        self._used = 0
         if _prev:
             requires_grad = self._adopt(tuple(_prev), _op, requires_grad, data)
         if requires_grad:
@@ -88,7 +88,7 @@ class Tensor(Operators):
         if tracked:
             self._prev, self._op, self._rules = parents, op, None
             for parent in parents:
-                parent._used = True
+                parent._used += 1
             if lift.active():
                 self._data = lift.own_result(op, data, [parent._data for parent in parents])
         return tracked
