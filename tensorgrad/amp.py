@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import missing
-from tensorgrad.gradients import own_gradient
 from tensorgrad.node import new, quiet
 from tensorgrad.optim.optimizer import Optimizer
+from tensorgrad.parameters import own_gradient
 from tensorgrad.tensor import Tensor
 
 _READY, _UNSCALED, _STEPPED = "ready", "unscaled", "stepped"

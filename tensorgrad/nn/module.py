@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from tensorgrad import gradients
 from tensorgrad.errors import DtypeError
 from tensorgrad.nn.parameter import Parameter
 from tensorgrad.nn.state import LoadedKeys, load
 from tensorgrad.node import new, quiet
 from tensorgrad.ops.casting import to
+from tensorgrad.parameters import clear_gradients
 from tensorgrad.tensor import RemovableHandle, Tensor
 
 _KINDS = {"_parameters": "a Parameter", "_buffers": "a Tensor", "_modules": "a Module"}
@@ -294,7 +294,7 @@ class Module:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Take the gradients of all Parameters away, or set them to zeros."""
-        gradients.clear(self.parameters(), set_to_none)
+        clear_gradients(self.parameters(), set_to_none)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Whether all Parameters are trained from now on."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from tensorgrad import missing
 from tensorgrad.errors import ShapeError
-from tensorgrad.gradients import own_gradient, parameter_list
 from tensorgrad.node import ArrayNode, describe, new, quiet
 from tensorgrad.ops.joining import cat
+from tensorgrad.parameters import own_gradient, parameter_list
 from tensorgrad.tensor import Tensor
 
 _PIECE = 1 << 12  # elements of a gradient whose powers are summed at a time; the sums are summed in float64

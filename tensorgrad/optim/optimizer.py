@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorgrad import gradients
 from tensorgrad.grad_mode import enable_grad, no_grad
 from tensorgrad.node import ArrayNode, describe, new, quiet
+from tensorgrad.parameters import clear_gradients
 from tensorgrad.tensor import Tensor
 
 Group = dict[str, Any]
@@ -95,7 +95,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Take the gradients of all parameters away, or set them to zeros."""
-        gradients.clear(self._params(), set_to_none)
+        clear_gradients(self._params(), set_to_none)
 
     @no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

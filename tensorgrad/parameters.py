@@ -1,4 +1,4 @@
-"""The gradients of parameters, for those who change them in place: clearing, clipping, unscaling."""
+"""Parameters and their gradients, for what changes these in place: optimizers, clipping, loss scaling."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def own_gradient(p: ArrayNode) -> np.ndarray | None:
     return g
 
 
-def clear(parameters: Iterable[ArrayNode], set_to_none: bool = True) -> None:
+def clear_gradients(parameters: Iterable[ArrayNode], set_to_none: bool = True) -> None:
     """Take the gradients away, or set those that there are to zeros."""
     for p in parameters:
         if set_to_none:
