@@ -238,7 +238,7 @@ def run(steps: list[tuple[Any, ...]], x: Tensor, choose: Callable[[list[bool], A
     return found[-1]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(
     steps=programs(),
     numbers=st.lists(st.sampled_from([-3.0, -1.0, -0.5, 0.0, 0.25, 1.0, 2.0]), min_size=4, max_size=4),
