@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from tensorgrad.nn import functional as F
 from tensorgrad.nn.module import Module
+from tensorgrad.settings import real
 from tensorgrad.tensor import Tensor
 
 
@@ -120,6 +121,7 @@ class Hardtanh(_Activation):
     _arguments = ("min_val", "max_val", "inplace")
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        min_val, max_val = real("Hardtanh", "min_val", min_val), real("Hardtanh", "max_val", max_val)
         if not max_val > min_val:
             raise ValueError(f"Hardtanh: max_val {max_val} is not above min_val {min_val}")
         self._keep(min_val, max_val, inplace)

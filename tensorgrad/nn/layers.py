@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from tensorgrad.nn import init
 from tensorgrad.nn.module import Module
 from tensorgrad.nn.parameter import Parameter
 from tensorgrad.node import new
-from tensorgrad.ops.chance import check_probability
+from tensorgrad.ops.chance import probability
+from tensorgrad.settings import real, whole
 from tensorgrad.tensor import Tensor
 
 
@@ -32,10 +32,7 @@ def _empty(op: str, shape: tuple[int, ...], device: Any, dtype: Any) -> Tensor:
 
 def _size(op: str, name: str, n: Any) -> int:
     """`n` as a length."""
-    try:
-        n = index(n)
-    except TypeError:
-        raise TypeError(f"{op}: {name} is a whole number, got {n!r}") from None
+    n = whole(op, name, n)
     if n < 0:
         raise ValueError(f"{op}: {name} is {n}, a negative length")
     return n
@@ -151,7 +148,7 @@ class LayerNorm(Module):
     ) -> None:
         super().__init__()
         self.normalized_shape = _lengths("LayerNorm", normalized_shape)
-        self.eps = eps
+        self.eps = real("LayerNorm", "eps", eps)
         self.elementwise_affine = elementwise_affine
         wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
         for name, is_wanted in wanted.items():
@@ -190,7 +187,7 @@ class RMSNorm(Module):
     ) -> None:
         super().__init__()
         self.normalized_shape = _lengths("RMSNorm", normalized_shape)
-        self.eps = eps
+        self.eps = None if eps is None else real("RMSNorm", "eps", eps)
         self.elementwise_affine = elementwise_affine
         empty = _empty("RMSNorm", self.normalized_shape, device, dtype)
         self.register_parameter("weight", Parameter(empty) if elementwise_affine else None)
@@ -221,8 +218,7 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        check_probability("Dropout", p)
-        self.p = p
+        self.p = probability("Dropout", p)
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ from tensorgrad.ops.operands import (
     masked,
     widened,
 )
+from tensorgrad.settings import real
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -59,6 +60,7 @@ def logsigmoid(x: Operand) -> Tensor:
 
 def softplus(x: Operand, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + e**(beta * x)) / beta, and x itself where beta * x is above `threshold`, with gradient 1."""
+    beta, threshold = real("softplus", "beta", beta), real("softplus", "threshold", threshold)
 
     def value(a: Any) -> Any:
         z = a * beta
@@ -178,6 +180,7 @@ def hardtanh(x: Operand, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
 
     Raises ValueError where min_val is above max_val.
     """
+    min_val, max_val = real("hardtanh", "min_val", min_val), real("hardtanh", "max_val", max_val)
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val={min_val} is above max_val={max_val}: exchange them")
     return _limited("hardtanh", x, min_val, max_val)
@@ -199,12 +202,14 @@ def _limited(op: str, x: Operand, low: float, high: float) -> Tensor:
 def leaky_relu(x: Operand, negative_slope: float = 0.01) -> Tensor:
     """x where it is above 0, negative_slope * x elsewhere, also its gradient at 0."""
     x, a = float_operand("leaky_relu", x)
+    negative_slope = real("leaky_relu", "negative_slope", negative_slope)
     out = np.where(lift.numbers(a) > 0, a, a * negative_slope)
     return record("leaky_relu", out, (x, lambda g: np.where(a > 0, g, g * negative_slope)))
 
 
 def elu(x: Operand, alpha: float = 1.0) -> Tensor:
     """x where it is above 0, alpha * (e**x - 1) elsewhere, with gradient alpha at 0."""
+    alpha = real("elu", "alpha", alpha)
 
     def value(a: Any) -> Any:
         return np.where(a <= 0, alpha * np.expm1(np.minimum(a, 0)), a)

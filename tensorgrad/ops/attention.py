@@ -13,11 +13,12 @@ from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record_joint
 from tensorgrad.ops import reduce
 from tensorgrad.ops.arithmetic import add, div, mul, sub
-from tensorgrad.ops.chance import Dropped, check_probability, dropped
+from tensorgrad.ops.chance import Dropped, dropped, probability
 from tensorgrad.ops.functions import exp
 from tensorgrad.ops.linalg import matmul
 from tensorgrad.ops.operands import composed, is_lifted
 from tensorgrad.ops.transposing import transpose
+from tensorgrad.settings import real
 from tensorgrad.shapes import broadcasts_to, unbroadcast
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def scaled_dot_product_attention(
     op = "scaled_dot_product_attention"
     if enable_gqa:
         raise NotImplementedError(f"{op}: enable_gqa is not here; repeat the keys and values with repeat_interleave")
-    check_probability(op, dropout_p)
+    dropout_p = probability(op, dropout_p)
     if is_causal and attn_mask is not None:
         raise ValueError(f"{op}: give attn_mask or is_causal, not both")
     operands = [operand(x, op) for x in (query, key, value)]
@@ -61,6 +62,7 @@ def scaled_dot_product_attention(
     if scale is None:
         size = operands[0]._data.shape[-1]
         scale = 1 / sqrt(size) if size else 1.0
+    scale = real(op, "scale", scale)
     hidden, added = (_causal(*shape[-2:]), None) if is_causal else _mask(op, attn_mask, shape)
     if added is not None:
         operands.append(added)

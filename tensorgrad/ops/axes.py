@@ -5,7 +5,11 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+from tensorgrad.settings import whole
+
 Dims = int | tuple[int, ...] | list[int] | None
+
+_LARGEST = 2**63 - 1
 
 
 def either(op: str, torch_name: str, value: Any, numpy_name: str, alias: Any, default: Any) -> Any:
@@ -33,10 +37,7 @@ def normalize(op: str, dims: Dims, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def normalize_one(op: str, dim: int, shape: tuple[int, ...]) -> int:
     """One axis, counted from the front. A 0-d shape takes 0 and -1, as in torch."""
-    try:
-        d = index(dim)
-    except TypeError:
-        raise TypeError(f"{op}: an axis is a whole number, got {dim!r}") from None
+    d = whole(op, "an axis", dim)
     n = max(len(shape), 1)
     if not -n <= d < n:
         raise IndexError(f"{op}: dim {d} is not an axis of shape {shape}; it must be from {-n} to {n - 1}")
@@ -48,9 +49,12 @@ def integers(op: str, given: tuple[Any, ...]) -> tuple[int, ...]:
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     try:
-        return tuple(index(n) for n in given)
-    except TypeError:
+        found = tuple(index(n) for n in given)
+    except (TypeError, ValueError):
         raise TypeError(f"{op}: takes whole numbers, got {given}") from None
+    if any(abs(n) > _LARGEST for n in found):
+        raise ValueError(f"{op}: {given}: no array is so long")
+    return found
 
 
 def several(op: str, given: tuple[Any, ...], name: str, keyword: Any) -> tuple[int, ...]:
@@ -66,7 +70,7 @@ def several(op: str, given: tuple[Any, ...], name: str, keyword: Any) -> tuple[i
 
 def new_axis(op: str, dim: int, shape: tuple[int, ...]) -> int:
     """Where an axis is to be put into `shape`: from 0 to the number of its axes, from the end if negative."""
-    (d,) = integers(op, (dim,))
+    d = whole(op, "an axis", dim)
     n = len(shape) + 1
     if not -n <= d < n:
         raise IndexError(f"{op}: dim {d} is no place for an axis in shape {shape}; it must be from {-n} to {n - 1}")

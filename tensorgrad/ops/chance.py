@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tensorgrad import random
+from tensorgrad.settings import real
 
 
 class Dropped(NamedTuple):
@@ -30,6 +31,9 @@ def dropped(shape: tuple[int, ...], p: float) -> Dropped:
     return Dropped(keep, 1 / (1 - p) if p < 1 else 0.0)
 
 
-def check_probability(op: str, p: float) -> None:
+def probability(op: str, p: float) -> float:
+    """`p` as a number. Raises ValueError for one that is not from 0 to 1."""
+    p = real(op, "the probability", p)
     if not 0 <= p <= 1:
         raise ValueError(f"{op}: the probability must be from 0 to 1, got {p}")
+    return p

@@ -18,6 +18,7 @@ from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, new, operand, quiet, record
 from tensorgrad.ops.operands import Operand, apply, masked, pair
 from tensorgrad.selection import Selected
+from tensorgrad.settings import real
 from tensorgrad.shapes import broadcast
 
 if TYPE_CHECKING:
@@ -217,6 +218,16 @@ def _above(a: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return (a > high) | (low > high)
 
 
+def clamp_min(x: Operand, min: Operand) -> Tensor:
+    """`clamp` with the lower limit alone."""
+    return clamp(x, min=min)
+
+
+def clamp_max(x: Operand, max: Operand) -> Tensor:
+    """`clamp` with the upper limit alone."""
+    return clamp(x, max=max)
+
+
 clip = clamp
 
 # -- by kind -----------------------------------------------------------------------------------------------------------
@@ -233,7 +244,9 @@ def nan_to_num(x: Operand, nan: float = 0.0, posinf: float | None = None, neginf
     n = lift.numbers(a)
     if n.dtype.kind in "biu":
         return new(a.copy())
-    out = np.nan_to_num(n, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+    given = {"nan": 0.0 if nan is None else nan, "posinf": posinf, "neginf": neginf}
+    instead = {name: value if value is None else real("nan_to_num", name, value) for name, value in given.items()}
+    out = np.nan_to_num(n, **instead)
     if a.dtype == object:
         out = np.where(np.isfinite(n), a, out)
     return record("nan_to_num", out, (x, lambda g: masked(g, np.isfinite(a))))

@@ -11,6 +11,7 @@ from tensorgrad import lift
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import new, operand, quiet
 from tensorgrad.ops.operands import Operand, apply, pair
+from tensorgrad.settings import real
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -85,7 +86,8 @@ def allclose(x: Operand, y: Operand, rtol: float = 1e-5, atol: float = 1e-8, equ
 
 @quiet
 def _close(op: str, x: Operand, y: Operand, rtol: float, atol: float, equal_nan: bool) -> np.ndarray:
-    if rtol < 0 or atol < 0:
+    rtol, atol = real(op, "rtol", rtol), real(op, "atol", atol)
+    if not (rtol >= 0 and atol >= 0):
         raise ValueError(f"{op}: tolerances are at least 0, got rtol={rtol}, atol={atol}")
     a, b = _plain_pair(op, x, y)
     if a.dtype.kind == "b":

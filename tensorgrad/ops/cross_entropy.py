@@ -20,6 +20,7 @@ from tensorgrad.ops.shape import reshape
 from tensorgrad.ops.softmax import log_softmax
 from tensorgrad.ops.targets import check_range, check_reduction, class_weights
 from tensorgrad.ops.transposing import permute
+from tensorgrad.settings import real, whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -48,6 +49,7 @@ def cross_entropy(
     for what does not fit.
     """
     check_reduction("cross_entropy", reduction)
+    label_smoothing = real("cross_entropy", "label_smoothing", label_smoothing)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"cross_entropy: label_smoothing must be from 0 to 1, got {label_smoothing}")
     x = _scores("cross_entropy", input)
@@ -222,7 +224,7 @@ def _choose(op: str, x: ArrayNode, target: Any, weight: Any, ignore_index: int) 
             f"{op}: target of shape {found.shape} for an input of shape {shape}: it must be {wanted}, one class for "
             f"each row of {classes} scores{hint}"
         )
-    live = found != ignore_index
+    live = found != whole(op, "ignore_index", ignore_index)
     check_range(op, "target", np.where(live, found, 0) if classes else found, classes, "classes")
     live, all_live = live.ravel(), bool(live.all())
     picked = np.where(live, found.ravel(), 0)

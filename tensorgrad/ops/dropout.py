@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tensorgrad.dtypes import is_differentiable
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import operand, quiet, record
-from tensorgrad.ops.chance import check_probability, dropped
+from tensorgrad.ops.chance import dropped, probability
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -20,7 +20,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     Without `training`, and with p = 0, `input` itself. Random numbers are from `tensorgrad.random`: see manual_seed.
     Raises ValueError for a `p` that is no probability, DtypeError for integers, NotImplementedError for `inplace`.
     """
-    check_probability("dropout", p)
+    p = probability("dropout", p)
     if inplace:
         raise NotImplementedError("dropout: inplace=True is not here; write x = dropout(x)")
     x = operand(input, "dropout")

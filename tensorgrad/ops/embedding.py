@@ -11,6 +11,7 @@ from tensorgrad.errors import ShapeError
 from tensorgrad.node import new, operand, record
 from tensorgrad.ops.keys import positions, scattered
 from tensorgrad.ops.targets import check_range
+from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -65,6 +66,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Tensor:
     from 0 to num_classes - 1, ValueError where there is nothing to count the classes by.
     """
     found = positions("one_hot", input, "classes")
+    num_classes = whole("one_hot", "num_classes", num_classes)
     if num_classes == -1:
         if found.size == 0:
             raise ValueError(f"one_hot: input of shape {found.shape} holds no class to count by: give num_classes")
@@ -78,6 +80,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Tensor:
 
 
 def _row(op: str, number: int, rows: int) -> int:
+    number = whole(op, "padding_idx", number)
     if not -rows <= number < rows:
         raise IndexError(f"{op}: padding_idx {number} names no row of {rows}")
     return number % rows

@@ -9,9 +9,10 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import new, operand, record
-from tensorgrad.ops.axes import either, integers, normalize_one
+from tensorgrad.ops.axes import either, normalize_one
 from tensorgrad.ops.index import getitem
 from tensorgrad.ops.keys import check_positions, grid, positions, scattered
+from tensorgrad.settings import whole
 from tensorgrad.shapes import broadcast, unbroadcast
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def select(x: Any, dim: int, index: int) -> Tensor:
     if not x._data.ndim:
         raise IndexError("select: a 0-d tensor has no axis to select from")
     along = normalize_one("select", dim, x._data.shape)
-    (place,) = integers("select", (index,))
+    place = whole("select", "index", index)
     n = x._data.shape[along]
     if not -n <= place < n:
         raise IndexError(f"select: position {place} is out of range for dim {along} of shape {x._data.shape}")
@@ -160,7 +161,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
     if not x._data.ndim:
         raise IndexError("narrow: a 0-d tensor has no axis to be narrowed")
     along = normalize_one("narrow", dim, x._data.shape)
-    first, count = integers("narrow", (start, length))
+    first, count = whole("narrow", "start", start), whole("narrow", "length", length)
     n = x._data.shape[along]
     first += n if first < 0 else 0
     if count < 0 or not 0 <= first <= first + count <= n:

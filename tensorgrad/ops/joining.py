@@ -12,6 +12,7 @@ from tensorgrad.dtypes import common_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, operand, record
 from tensorgrad.ops.axes import either, integers, new_axis, normalize_one
+from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -80,7 +81,7 @@ def split(
         if any(m < 0 for m in lengths) or sum(lengths) != n:
             raise ValueError(f"split: lengths {lengths} must add up to {n}, which dim {along} of {x._data.shape} has")
     else:
-        (size,) = integers("split", (size,))
+        size = whole("split", "the length of a part", size)
         if size < 0 or (size == 0 and n):
             raise ValueError(f"split: parts of length {size} of dim {along} of shape {x._data.shape}: from 1 on")
         lengths = _equal_parts(n, size)
@@ -93,7 +94,7 @@ def chunk(x: Any, chunks: int, dim: int | None = None, *, axis: int | None = Non
     Raises ValueError unless `chunks` is positive.
     """
     x, along, n = _taken_apart("chunk", x, either("chunk", "dim", dim, "axis", axis, 0))
-    (chunks,) = integers("chunk", (chunks,))
+    chunks = whole("chunk", "chunks", chunks)
     if chunks < 1:
         raise ValueError(f"chunk: {chunks} parts: at least 1")
     return _parts("chunk", x, along, _equal_parts(n, -(-n // chunks)) if n else (0,) * chunks)

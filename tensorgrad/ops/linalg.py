@@ -12,6 +12,7 @@ from tensorgrad.dtypes import common_dtype, result_dtype, sum_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, Rule, operand, quiet, record
 from tensorgrad.ops.operands import pair
+from tensorgrad.settings import real
 from tensorgrad.shapes import broadcasts_to, unbroadcast
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def addmm(input: Any, x: Any, y: Any, *, beta: float = 1, alpha: float = 1) -> T
     Raises ShapeError for shapes that do not fit.
     """
     x, y = _ranked("addmm", (x, y), (2, 2))
+    beta, alpha = real("addmm", "beta", beta), real("addmm", "alpha", alpha)
     c = operand(input, "addmm", x)
     dtype = common_dtype([c._data, x._data, y._data])
     run = sum_dtype(dtype) if dtype.kind == "f" else dtype

@@ -21,6 +21,7 @@ from tensorgrad.ops import reduce
 from tensorgrad.ops.arithmetic import div, mul
 from tensorgrad.ops.operands import Operand, apply, pair
 from tensorgrad.ops.targets import check_reduction, reduced
+from tensorgrad.settings import real
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -51,7 +52,8 @@ def smooth_l1_loss(input: Operand, target: Operand, *, reduction: str = "mean", 
 
     From Girshick, Fast R-CNN (2015). beta = 0 is l1_loss. Warns as mse_loss; ValueError for a negative beta.
     """
-    if beta < 0:
+    beta = real("smooth_l1_loss", "beta", beta)
+    if not beta >= 0:
         raise ValueError(f"smooth_l1_loss: beta must be 0 or more, got {beta}")
     x, y, d = _difference("smooth_l1_loss", input, target, reduction)
     size = np.asarray(np.abs(d))
@@ -73,7 +75,8 @@ def huber_loss(
     From Huber, Robust estimation of a location parameter (1964). `weight`, of the input's shape, multiplies the losses.
     Warns as mse_loss; ValueError for a delta that is not positive.
     """
-    if delta <= 0:
+    delta = real("huber_loss", "delta", delta)
+    if not delta > 0:
         raise ValueError(f"huber_loss: delta must be more than 0, got {delta}")
     x, y, d = _difference("huber_loss", input, target, reduction)
     size = np.asarray(np.abs(d))

@@ -19,6 +19,7 @@ from tensorgrad.ops.functions import sqrt
 from tensorgrad.ops.norms import vector_norm
 from tensorgrad.ops.operands import apply, composed, is_lifted, pair
 from tensorgrad.ops.reduce import mean
+from tensorgrad.settings import real
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -40,6 +41,7 @@ def layer_norm(
     if weight is None and bias is not None:
         weight = np.ones(normalized_shape, dtype=operand(bias, "layer_norm")._data.dtype)
     operands, shape, dtype = _operands("layer_norm", input, normalized_shape, (weight, bias))
+    eps = real("layer_norm", "eps", eps)
     if is_lifted(*operands):
         return composed("layer_norm", _layer_norm(shape, weight is not None, eps), *operands)
     rows, w, b = _arrays(operands, shape, weight is not None)
@@ -99,6 +101,7 @@ def rms_norm(
     operands, shape, dtype = _operands("rms_norm", input, normalized_shape, (weight,))
     if eps is None:
         eps = float(np.finfo(np.float64 if dtype.kind == "O" else sum_dtype(dtype)).eps)
+    eps = real("rms_norm", "eps", eps)
     if is_lifted(*operands):
         return composed("rms_norm", _rms_norm(shape, weight is not None, eps), *operands)
     rows, w, _ = _arrays(operands, shape, weight is not None)
@@ -187,7 +190,7 @@ def normalize(input: Any, p: float = 2.0, dim: Dims = None, eps: float = 1e-12, 
     """`input` divided by its p-norm along `dim`, 1 if it is left out; a norm below `eps` counts as `eps`."""
     x = operand(input, "normalize")
     dims = either("normalize", "dim", dim, "axis", axis, 1)
-    length = clamp(vector_norm(x, p, dims, True), eps)
+    length = clamp(vector_norm(x, p, dims, True), real("normalize", "eps", eps))
     return div(x, length)
 
 
@@ -200,6 +203,7 @@ def cosine_similarity(
     Lengths below `eps` count as `eps`, with no gradient of their own. Raises DtypeError for integers.
     """
     x, y, a, b = pair("cosine_similarity", x1, x2)
+    eps = real("cosine_similarity", "eps", eps)
     if not is_differentiable(a.dtype):
         raise DtypeError(f"cosine_similarity: of floats only, got {a.dtype}: convert them first")
     products = apply("cosine_similarity", np.multiply, a, b)

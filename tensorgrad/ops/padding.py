@@ -10,6 +10,7 @@ from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, operand, record
 from tensorgrad.ops.axes import integers
 from tensorgrad.ops.keys import scattered
+from tensorgrad.settings import real
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -32,7 +33,7 @@ def pad(x: Any, pad: Any, mode: str = "constant", value: float | None = None) ->
     if mode != "constant" and mode not in _NUMPY_MODES:
         raise NotImplementedError(f"pad: mode {mode!r} is not known; constant, reflect, replicate and circular are")
     if mode == "constant":
-        return _constant(x, margins, 0 if value is None else value)
+        return _constant(x, margins, 0 if value is None else real("pad", "value", value))
     if value is not None:
         raise ValueError(f"pad: value is for mode 'constant', and mode is {mode!r}")
     sources = [_sources(mode, n, *margin, axis, shape) for axis, (n, margin) in enumerate(zip(shape, margins))]

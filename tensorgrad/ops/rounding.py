@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +11,12 @@ from tensorgrad import lift
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import operand, quiet, record
 from tensorgrad.ops.operands import Operand, as_float16
+from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
+
+_MOST_DECIMALS = 1000  # beyond the range of every dtype
 
 
 def floor(x: Operand) -> Tensor:
@@ -35,10 +37,7 @@ def trunc(x: Operand) -> Tensor:
 @quiet
 def round(x: Operand, *, decimals: int = 0) -> Tensor:
     """x rounded to so many decimals (negative ones: to tens, hundreds), halves to the even side; with gradient 0."""
-    try:
-        places = index(decimals)
-    except TypeError:
-        raise TypeError(f"round: decimals is a whole number, got {decimals!r}") from None
+    places = max(min(whole("round", "decimals", decimals), _MOST_DECIMALS), -_MOST_DECIMALS)
     return _step("round", x, lambda a: _round(a, places))
 
 

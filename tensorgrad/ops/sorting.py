@@ -9,8 +9,9 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, new, operand, record
-from tensorgrad.ops.axes import either, integers, normalize_one
+from tensorgrad.ops.axes import either, normalize_one
 from tensorgrad.ops.extremes import ValuesAndIndices
+from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -47,7 +48,7 @@ def topk(
     """
     x = operand(x, "topk")
     shape = x._data.shape
-    (k,) = integers("topk", (k,))
+    k = whole("topk", "k", k)
     along = normalize_one("topk", either("topk", "dim", dim, "axis", axis, -1), shape)
     n = shape[along] if shape else 1
     if not 0 <= k <= n:

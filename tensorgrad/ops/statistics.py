@@ -10,6 +10,7 @@ from tensorgrad.node import quiet, record
 from tensorgrad.ops.axes import Dims, either
 from tensorgrad.ops.reduce import mean
 from tensorgrad.ops.reducing import check_real, count, kept, reduction, root_of_nodes, total, without
+from tensorgrad.settings import real
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -126,7 +127,7 @@ def _root(mean_square: np.ndarray, distances: np.ndarray, axes: tuple[int, ...],
 
 def _correction(op: str, unbiased: bool | None, correction: float | None) -> float:
     if unbiased is None:
-        return 1 if correction is None else correction
+        return 1 if correction is None else real(op, "correction", correction)
     if correction is not None:
         raise TypeError(f"{op}: give unbiased or correction, not both; unbiased=True is correction=1")
     return 1 if unbiased else 0

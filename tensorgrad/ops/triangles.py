@@ -8,7 +8,8 @@ import numpy as np
 
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, operand, record
-from tensorgrad.ops.axes import integers, normalize_one
+from tensorgrad.ops.axes import normalize_one
+from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -58,7 +59,7 @@ def diag(x: Any, diagonal: int = 0) -> Tensor:
     """
     x = operand(x, "diag")
     a = x._data
-    (k,) = integers("diag", (diagonal,))
+    k = whole("diag", "diagonal", diagonal)
     if a.ndim not in (1, 2):
         raise ShapeError(f"diag: of a vector or a matrix, this tensor has shape {a.shape}: use diagonal for a batch")
     if a.ndim == 1:
@@ -75,7 +76,7 @@ def diag(x: Any, diagonal: int = 0) -> Tensor:
 
 def _matrices(op: str, x: Any, offset: int) -> tuple[ArrayNode, int]:
     x = operand(x, op)
-    (k,) = integers(op, (offset,))
+    k = whole(op, "the diagonal", offset)
     if x._data.ndim < 2:
         raise ShapeError(f"{op}: of matrices, with at least two axes; this tensor has shape {x._data.shape}")
     return x, k

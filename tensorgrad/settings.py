@@ -1,0 +1,52 @@
+"""Reading the arguments that are one number, not a tensor: a slope, an eps, how many."""
+
+from __future__ import annotations
+
+from numbers import Real
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from tensorgrad import lift
+from tensorgrad.node import ArrayNode, describe
+
+
+def real(op: str, name: str, value: Any) -> float:
+    """`value` as one of Python's numbers, also from an array or a tensor of one element.
+
+    So that a number of NumPy's does not decide the dtype of a result. Raises TypeError for what is no real number, and
+    for a tensor that requires a gradient, which it would never get.
+    """
+    found = value
+    if isinstance(value, ArrayNode):
+        if value.requires_grad:
+            raise TypeError(
+                f"{op}: {name} is a plain number, which gets no gradient, and {describe(value)} requires one: write "
+                f"{name}.item(), or the operation with + - * /"
+            )
+        found = lift.numbers(value._data)
+    if isinstance(found, (np.ndarray, np.generic)) and found.size == 1:
+        found = found.item()
+    if isinstance(found, Real):
+        return found if isinstance(found, (int, float)) else float(found)
+    raise TypeError(f"{op}: {name} is a number, got {kind(value)}")
+
+
+def whole(op: str, name: str, value: Any) -> int:
+    """`value` as a Python int, also from a tensor of one integer. Raises TypeError for what is no whole number."""
+    try:
+        return index(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{op}: {name} is a whole number, got {kind(value)}") from None
+
+
+def kind(x: Any) -> str:
+    """What x is, in a few words, for messages."""
+    if isinstance(x, (ArrayNode, np.ndarray)):
+        what = "a tensor" if isinstance(x, ArrayNode) else "an array"
+        return f"{what} of shape {x.shape}, {x.dtype}"
+    if x is None or isinstance(x, (str, bytes, int, float, complex)):
+        return repr(x)
+    name = type(x).__name__ if type(x).__module__ == "builtins" else f"{type(x).__module__}.{type(x).__name__}"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
