@@ -40,6 +40,8 @@ from typing import Any
 import pytest
 from conftest import missing, require_torch
 
+from viz import cli
+
 ROOT = Path(__file__).parent.parent
 READMES = [path for path in (ROOT / "README.md", *sorted(ROOT.glob("[!.]*/README.md"))) if path.exists()]
 
@@ -179,25 +181,37 @@ def run_command(line: int, command: str, expected: str | None, folder: Path) -> 
     if any(command == start or command.startswith(f"{start} ") for start in NOT_RUN):
         return
     if words[0] == "plusequals":
-        words = [sys.executable, "-m", "viz", *words[1:]]
+        returned, printed, errors = _run_here(words[1:], folder)
     elif words[0] == "python":
-        words = [sys.executable, *words[1:]]
+        returned, printed, errors = _run_python(words[1:], folder)
     else:
         pytest.fail(f"line {line}: `{command}` is neither run here nor in NOT_RUN", pytrace=False)
     status = re.search(r"# exit (\d+)$", command)
+    if returned != int(status[1] if status else 0):
+        pytest.fail(f"line {line}: `{command}` exits with {returned}\n{errors}", pytrace=False)
+    if expected is not None:
+        _compare(expected, printed, line)
+
+
+def _run_here(arguments: list[str], folder: Path) -> tuple[int, str, str]:
+    """Run the command line in this process: to start one of its own, with torch, takes longer than most commands."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli.main(arguments)
+    return status, out.getvalue(), err.getvalue()
+
+
+def _run_python(arguments: list[str], folder: Path) -> tuple[int, str, str]:
     done = subprocess.run(
-        words,
+        [sys.executable, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
         timeout=600,
     )
-    if done.returncode != int(status[1] if status else 0):
-        pytest.fail(f"line {line}: `{command}` exits with {done.returncode}\n{done.stderr}", pytrace=False)
-    if expected is not None:
-        _compare(expected, done.stdout, line)
+    return done.returncode, done.stdout, done.stderr
 
 
 # -- the runner itself -------------------------------------------------------------------------------------------------
