@@ -160,18 +160,17 @@ class ArrayNode(Node):
             checks.unchanged(self)
         rules = self._rules
         if type(rules) is not tuple:
-            pairs = zip(self._prev, rules(g), strict=True)
-            sent = [(parent, s) for parent, s in pairs if s is not None and parent._requires_grad]
-        else:
+            sent = zip(self._prev, rules(g), strict=True)
+            return [_delivered(self, parent, s) for parent, s in sent if s is not None and parent._requires_grad]
+        if self._live is not None or self._op in SELECTING:
             pairs = zip(self._prev, rules, strict=True)
-            if self._live is not None or self._op in SELECTING:
-                sent = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if rule is not None])
-                return [(parent, _gate(self, parent, s)) for parent, s in sent]
-            sent = [(parent, rule(g)) for parent, rule in pairs if rule is not None]
-        for parent, _ in sent:
-            if parent._live is not None:
-                parent._live = None
-        return [(parent, _gate(self, parent, s)) for parent, s in sent]
+            screened = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if rule is not None])
+            return [(parent, _gate(self, parent, s)) for parent, s in screened]
+        contributions = []
+        for parent, rule in zip(self._prev, rules, strict=True):
+            if rule is not None:
+                contributions.append(_delivered(self, parent, rule(g)))
+        return contributions
 
     def _check_unchanged(self) -> None:
         """Raise RuntimeError if an array that the rules hold was changed in place since they were made."""
@@ -266,6 +265,13 @@ def changed_in_place(node: ArrayNode, array: np.ndarray) -> str:
         f"backward: {describe(node)} needs an array of shape {array.shape} that was changed in place after the forward "
         "pass (by +=, x[i] = ..., an optimizer's step): go backward before the change, or change a clone()"
     )
+
+
+def _delivered(node: ArrayNode, parent: ArrayNode, sent: Any) -> tuple[ArrayNode, np.ndarray]:
+    """(parent, contribution) of a rule that selects nothing: all of the parent's gradient counts from here on."""
+    if parent._live is not None:
+        parent._live = None
+    return parent, _gate(node, parent, sent)
 
 
 def _gate(node: ArrayNode, parent: ArrayNode, sent: Any) -> np.ndarray:
