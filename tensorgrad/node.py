@@ -7,7 +7,6 @@ broadcasting is undone (`unbroadcast`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +18,7 @@ from tensorgrad import checks, cuts, lift, selection, versions
 from tensorgrad.dtypes import default_float, is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.grad_mode import _mode
+from tensorgrad.noise import warn
 from tensorgrad.selection import SELECTING
 from tensorgrad.shapes import unbroadcast
 from tensorgrad.versions import clock
@@ -71,7 +71,7 @@ class ArrayNode(Node):
         """The gradient. Warns where it is None although a backward pass has been run: that pass did not come here."""
         grad = self._grad
         if grad is None and self._requires_grad and self._time < clock.last_pass and not is_passing():
-            warnings.warn(_no_gradient(self), UserWarning, stacklevel=2)
+            warn(_no_gradient(self))
         return grad
 
     @data.setter

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
+_PACKAGE = __name__.partition(".")[0]
+
 _ON_THE_WAY = frozenset({"sum", "mean", "**2", "**2.0", "square", "abs", "sqrt", "+", "-", "*", "/", "neg"})
 _FARTHEST = 32
+
+
+def warn(message: str) -> None:
+    """A UserWarning that points to the line outside this package that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def warn_of_broadcast_loss(root: Any) -> None:
@@ -19,12 +30,10 @@ def warn_of_broadcast_loss(root: Any) -> None:
     for node in found:  # which grows
         if node._op == "-" and _crosses(*(operand._data.shape for operand in node._prev)):
             a, b = (operand._data.shape for operand in node._prev)
-            warnings.warn(
+            warn(
                 f"the loss is of a difference of shapes {a} and {b}, which broadcast to {node._data.shape}: every "
                 "element with every other one. Give both one shape, e.g. with .squeeze(-1) or .reshape(-1); if all "
-                "pairs are meant, write x[:, None] - y[None, :]",
-                UserWarning,
-                stacklevel=3,
+                "pairs are meant, write x[:, None] - y[None, :]"
             )
             return
         if node._op in _ON_THE_WAY and len(found) < _FARTHEST:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from micrograd.backprop import Node
-from tensorgrad import inplace
+from tensorgrad import filling, inplace
 from tensorgrad.methods import Methods
-from tensorgrad.ops import activations, arithmetic, choosing, comparisons, functions, index, linalg
+from tensorgrad.noise import warn
+from tensorgrad.ops import (
+    activations,
+    arithmetic,
+    choosing,
+    comparisons,
+    functions,
+    index,
+    linalg,
+    pairs,
+    rounding,
+    scattering,
+    triangles,
+)
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -39,11 +51,9 @@ class Operators(Methods):
     def _is(self, other: Node) -> bool:
         """Whether the two are one node; warns whoever wrote == between two, since other libraries compare elements."""
         if other is not self:
-            warnings.warn(
+            warn(
                 "== between two Tensors asks whether they are the same object: use eq for a comparison of each "
-                "element, equal for one answer",
-                UserWarning,
-                stacklevel=3,
+                "element, equal for one answer"
             )
         return self is other
 
@@ -154,6 +164,37 @@ class Operators(Methods):
     clamp_ = inplace.method("clamp_", choosing.clamp)
     lerp_ = inplace.method("lerp_", arithmetic.lerp)
     masked_fill_ = inplace.method("masked_fill_", choosing.masked_fill)
+    clip_ = inplace.method("clip_", choosing.clip)
+    clamp_min_ = inplace.method("clamp_min_", choosing.clamp_min)
+    clamp_max_ = inplace.method("clamp_max_", choosing.clamp_max)
+    nan_to_num_ = inplace.method("nan_to_num_", choosing.nan_to_num)
+    floor_divide_ = inplace.method("floor_divide_", arithmetic.floor_divide)
+    remainder_ = inplace.method("remainder_", arithmetic.remainder)
+    square_ = inplace.method("square_", arithmetic.square)
+    reciprocal_ = inplace.method("reciprocal_", arithmetic.reciprocal)
+    rsqrt_ = inplace.method("rsqrt_", functions.rsqrt)
+    log_ = inplace.method("log_", functions.log)
+    sin_ = inplace.method("sin_", functions.sin)
+    cos_ = inplace.method("cos_", functions.cos)
+    floor_ = inplace.method("floor_", rounding.floor)
+    ceil_ = inplace.method("ceil_", rounding.ceil)
+    trunc_ = inplace.method("trunc_", rounding.trunc)
+    round_ = inplace.method("round_", rounding.round)
+    sign_ = inplace.method("sign_", rounding.sign)
+    addcmul_ = inplace.method("addcmul_", pairs.addcmul)
+    addcdiv_ = inplace.method("addcdiv_", pairs.addcdiv)
+    tril_ = inplace.method("tril_", triangles.tril)
+    triu_ = inplace.method("triu_", triangles.triu)
+    scatter_ = inplace.method("scatter_", scattering.scatter)
+    scatter_add_ = inplace.method("scatter_add_", scattering.scatter_add)
+    index_add_ = inplace.method("index_add_", scattering.index_add)
+    index_fill_ = inplace.method("index_fill_", scattering.index_fill)
+    logical_not_ = inplace.method("logical_not_", comparisons.logical_not)
+    fill_diagonal_ = filling.fill_diagonal_
+    uniform_ = filling.uniform_
+    normal_ = filling.normal_
+    exponential_ = filling.exponential_
+    bernoulli_ = filling.bernoulli_
 
 
 def _is_number_or_array(x: Any) -> bool:

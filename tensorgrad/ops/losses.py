@@ -8,7 +8,6 @@ np.add take these beside arrays, and operators do not.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from tensorgrad import lift
 from tensorgrad.dtypes import is_differentiable
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
+from tensorgrad.noise import warn
 from tensorgrad.ops import reduce
 from tensorgrad.ops.arithmetic import div, mul
 from tensorgrad.ops.operands import Operand, apply, pair
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # -- distances ---------------------------------------------------------------------------------------------------------
 
 
+@quiet
 def mse_loss(input: Operand, target: Operand, *, reduction: str = "mean", weight: Operand = None) -> Tensor:
     """(input - target)**2 of each element, and their mean.
 
@@ -47,6 +48,7 @@ def l1_loss(input: Operand, target: Operand, *, reduction: str = "mean", weight:
     return _weighted("l1_loss", losses, weight, x, reduction, mean_of_weights=True)
 
 
+@quiet
 def smooth_l1_loss(input: Operand, target: Operand, *, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """With d = input - target, d**2 / (2 * beta) where |d| < beta and |d| - beta / 2 elsewhere, and their mean.
 
@@ -67,6 +69,7 @@ def smooth_l1_loss(input: Operand, target: Operand, *, reduction: str = "mean", 
     return reduced(losses, reduction)
 
 
+@quiet
 def huber_loss(
     input: Operand, target: Operand, reduction: str = "mean", delta: float = 1.0, weight: Operand = None
 ) -> Tensor:
@@ -205,11 +208,9 @@ def _difference(op: str, input: Operand, target: Operand, reduction: str) -> tup
         raise DtypeError(f"{op}: of floats only, got {a.dtype}: convert them first")
     d = np.asarray(apply(op, np.subtract, a, b))
     if a.shape != b.shape:
-        warnings.warn(
+        warn(
             f"{op}: input of shape {a.shape} and target of shape {b.shape} broadcast to losses of shape {d.shape}: did "
-            "you mean .reshape(...) or .squeeze(-1) of one of them? Give both the same shape",
-            UserWarning,
-            stacklevel=3,
+            "you mean .reshape(...) or .squeeze(-1) of one of them? Give both the same shape"
         )
     return x, y, d
 
