@@ -6,16 +6,17 @@ import sys
 import warnings
 from typing import Any
 
-_PACKAGE = __name__.partition(".")[0]
+_NOT_THE_USERS = (__name__.partition(".")[0], "numpy", "contextlib")
+"""Packages whose lines a warning does not point to: this one, and those whose decorators stand around its functions."""
 
 _ON_THE_WAY = frozenset({"sum", "mean", "**2", "**2.0", "square", "abs", "sqrt", "+", "-", "*", "/", "neg"})
 _FARTHEST = 32
 
 
 def warn(message: str) -> None:
-    """A UserWarning that points to the line outside this package that led here."""
+    """A UserWarning that points to the user's line that led here."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=level)
 
