@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from tensorgrad import missing
 from tensorgrad.node import new, quiet
 from tensorgrad.optim.optimizer import Optimizer
 from tensorgrad.parameters import own_gradient
+from tensorgrad.settings import real, whole
 from tensorgrad.tensor import Tensor
 
 _READY, _UNSCALED, _STEPPED = "ready", "unscaled", "stepped"
@@ -42,15 +43,17 @@ class GradScaler:
     ) -> None:
         if str(device).partition(":")[0] not in _DEVICES:
             raise ValueError(f"GradScaler: device is 'cpu' (or 'cuda', which changes nothing), got {device!r}")
+        growth_factor = real("GradScaler", "growth_factor", growth_factor)
+        backoff_factor = real("GradScaler", "backoff_factor", backoff_factor)
         if enabled and not growth_factor > 1:
             raise ValueError(f"GradScaler: growth_factor is {growth_factor}; it must be above 1")
         if enabled and not 0 < backoff_factor < 1:
             raise ValueError(f"GradScaler: backoff_factor is {backoff_factor}; it must be between 0 and 1")
         self._enabled = enabled
-        self._scale = np.float32(init_scale)
+        self._scale = np.float32(real("GradScaler", "init_scale", init_scale))
         self._growth_factor = growth_factor
         self._backoff_factor = backoff_factor
-        self._growth_interval = growth_interval
+        self._growth_interval = whole("GradScaler", "growth_interval", growth_interval)
         self._growth_tracker = 0
         self._has_scaled = False
         self._stages: dict[Optimizer, str] = {}
@@ -190,11 +193,15 @@ class GradScaler:
             return
         if not state_dict:
             raise RuntimeError("GradScaler.load_state_dict: the state is empty: it is that of one that is not enabled")
-        self._scale = np.float32(state_dict["scale"])
-        self._growth_factor = state_dict["growth_factor"]
-        self._backoff_factor = state_dict["backoff_factor"]
-        self._growth_interval = state_dict["growth_interval"]
-        self._growth_tracker = state_dict["_growth_tracker"]
+        op, names = "GradScaler.load_state_dict", self.state_dict().keys()
+        if not isinstance(state_dict, Mapping) or not names <= state_dict.keys():
+            raise ValueError(f"{op}: takes what state_dict returned: a dict with {', '.join(names)}")
+        found = {name: real(op, name, state_dict[name]) for name in names}
+        self._scale = np.float32(found["scale"])
+        self._growth_factor = found["growth_factor"]
+        self._backoff_factor = found["backoff_factor"]
+        self._growth_interval = found["growth_interval"]
+        self._growth_tracker = found["_growth_tracker"]
 
 
 class autocast:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -15,11 +16,18 @@ def parameter_list(op: str, parameters: ArrayNode | Iterable[ArrayNode]) -> list
         return [parameters]
     if not isinstance(parameters, Iterable):
         raise TypeError(f"{op}: takes a Tensor or an iterable of them, got a {type(parameters).__name__}")
-    found = list(dict.fromkeys(parameters))
+    found = list(parameters)
+    if not found and isinstance(parameters, Iterator):
+        warnings.warn(
+            f"{op}: there are no parameters: a generator, such as net.parameters(), can be gone through only once; "
+            "make a list of it",
+            UserWarning,
+            stacklevel=3,
+        )
     for p in found:
         if not isinstance(p, ArrayNode):
             raise TypeError(f"{op}: takes Tensors, and one of these is a {type(p).__name__}")
-    return found
+    return list(dict.fromkeys(found))
 
 
 def own_gradient(p: ArrayNode) -> np.ndarray | None:

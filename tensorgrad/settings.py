@@ -11,6 +11,8 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.node import ArrayNode, describe
 
+_SHOWN = 60  # of values that are longer messages name the kind
+
 
 def real(op: str, name: str, value: Any) -> float:
     """`value` as one of Python's numbers, also from an array or a tensor of one element.
@@ -46,7 +48,9 @@ def kind(x: Any) -> str:
     if isinstance(x, (ArrayNode, np.ndarray)):
         what = "a tensor" if isinstance(x, ArrayNode) else "an array"
         return f"{what} of shape {x.shape}, {x.dtype}"
-    if x is None or isinstance(x, (str, bytes, int, float, complex)):
-        return repr(x)
+    if x is None or isinstance(x, (str, bytes, int, float, complex, tuple, list)):
+        shown = repr(x)
+        if len(shown) <= _SHOWN:
+            return shown
     name = type(x).__name__ if type(x).__module__ == "builtins" else f"{type(x).__module__}.{type(x).__name__}"
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

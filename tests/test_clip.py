@@ -205,3 +205,24 @@ def test_parameters_as_a_vector_and_back() -> None:
         vector_to_parameters(tensor([[1.0]]), [a])
     with pytest.raises(ValueError, match="no parameters"):
         parameters_to_vector([])
+
+
+def test_a_consumed_generator_makes_noise() -> None:
+    found = with_gradients(np.ones(2))
+    used = iter(found)
+    list(used)
+    with pytest.warns(UserWarning, match="clip_grad_norm_: there are no parameters: a generator"):
+        assert clip_grad_norm_(used, 1.0).item() == 0.0
+    assert clip_grad_norm_([], 1.0).item() == 0.0
+
+
+@pytest.mark.parametrize("odd", [None, 3, "ab", [None], [np.ones(2)], ["a"]])
+def test_what_is_no_list_of_parameters(odd: Any) -> None:
+    for call in (
+        lambda: clip_grad_norm_(odd, 1.0),
+        lambda: clip_grad_value_(odd, 1.0),
+        lambda: parameters_to_vector(odd),
+        lambda: vector_to_parameters(tensor([1.0]), odd),
+    ):
+        with pytest.raises(TypeError, match=r"^(clip_grad_\w+|parameters_to_vector|vector_to_parameters): takes"):
+            call()

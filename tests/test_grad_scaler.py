@@ -161,3 +161,16 @@ def test_there_is_no_autocast() -> None:
         amp.autocast("cpu", dtype=np.float16)
     with amp.autocast("cpu", enabled=False):
         pass
+
+
+@pytest.mark.parametrize("state", [{"a": 1}, [1], 3])
+def test_what_is_no_state_is_refused(state):
+    with pytest.raises(ValueError, match=r"GradScaler.load_state_dict: takes what state_dict returned: .*scale"):
+        amp.GradScaler("cpu").load_state_dict(state)
+
+
+def test_a_scale_that_is_no_number_is_not_loaded():
+    scaler = amp.GradScaler("cpu")
+    with pytest.raises(TypeError, match=r"GradScaler.load_state_dict: growth_factor is a number, got 'x'"):
+        scaler.load_state_dict(scaler.state_dict() | {"scale": 2.0, "growth_factor": "x"})
+    assert scaler.get_scale() == 65536.0

@@ -212,3 +212,20 @@ def test_a_rate_that_was_multiplied_by_0_comes_back() -> None:
 def test_bad_arguments(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make(optimizer_of(tensorgrad))
+
+
+@pytest.mark.parametrize("state", [None, {}, [], {"a": 1}, 3])
+def test_what_is_no_state_is_refused(state: Any) -> None:
+    scheduler = lr_scheduler.StepLR(optimizer_of(tensorgrad), 2)
+    with pytest.raises(ValueError, match=r"StepLR.load_state_dict: takes what state_dict returned"):
+        scheduler.load_state_dict(state)
+
+
+def test_functions_and_metrics_are_checked() -> None:
+    with pytest.raises(TypeError, match="LambdaLR: takes a function of the step, got a int"):
+        lr_scheduler.LambdaLR(optimizer_of(tensorgrad), 3)
+    with pytest.raises(TypeError, match="MultiStepLR: milestones is a list of steps, got 3"):
+        lr_scheduler.MultiStepLR(optimizer_of(tensorgrad), 3)
+    for metric in (None, "low", tensorgrad.ones(2)):
+        with pytest.raises(TypeError, match=r"ReduceLROnPlateau.step: the metric is one number, got"):
+            lr_scheduler.ReduceLROnPlateau(optimizer_of(tensorgrad)).step(metric)

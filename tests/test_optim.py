@@ -324,3 +324,40 @@ def test_a_read_only_array_says_so() -> None:
 
 def test_it_prints_its_settings() -> None:
     assert "lr: 0.25" in repr(optim.SGD([LEAF], lr=0.25))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"state": None, "param_groups": None},
+        {"state": {}, "param_groups": [{}]},
+        {"state": {}, "param_groups": [3]},
+        {"state": {}, "param_groups": [{"params": None}]},
+        {"state": {0: 3}, "param_groups": [{"params": [0]}]},
+        {"state": [], "param_groups": [{"params": [0]}]},
+    ],
+)
+def test_what_is_no_state_is_refused(state: Any) -> None:
+    optimizer = optim.Adam([Tensor([1.0], requires_grad=True)])
+    with pytest.raises(ValueError, match=r"Adam.load_state_dict: .*none of an optimizer"):
+        optimizer.load_state_dict(state)
+
+
+def test_a_setting_that_is_no_number_is_not_loaded() -> None:
+    optimizer = optim.Adam([Tensor([1.0], requires_grad=True)])
+    with pytest.raises(TypeError, match=r"Adam.load_state_dict: lr is a number, got 'x'"):
+        optimizer.load_state_dict({"state": {}, "param_groups": [{"params": [0], "lr": "x"}]})
+    assert optimizer.param_groups[0]["lr"] == 1e-3
+
+
+def test_a_closure_that_cannot_be_called_or_raises() -> None:
+    optimizer = optim.SGD([Tensor([1.0], requires_grad=True)], lr=0.1)
+    with pytest.raises(TypeError, match=r"SGD.step: takes a function that computes the loss, got a int"):
+        optimizer.step(3)  # type: ignore[arg-type]
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step(interrupted)
+    assert tensorgrad.is_grad_enabled()

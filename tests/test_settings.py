@@ -10,12 +10,24 @@ import torch
 
 import tensorgrad as tg
 import tensorgrad.nn.functional as F
-from tensorgrad import nn
+from tensorgrad import nn, optim
 from tensorgrad.errors import ShapeError
+from tensorgrad.optim import lr_scheduler
 
 X = tg.tensor([[0.5, -1.5, 2.0], [-0.1, 1.0, -3.0]])
 Q = X.reshape(1, 2, 3)
 C = tg.tensor([0, 2])
+
+
+def _p() -> nn.Parameter:
+    p = nn.Parameter(tg.ones(2, 3))
+    p.grad = np.full((2, 3), 0.5, np.float32)
+    return p
+
+
+def _sgd(**settings) -> optim.SGD:
+    return optim.SGD([_p()], **settings)
+
 
 REAL = {
     # the operation and the argument's name: a call with that argument
@@ -49,8 +61,43 @@ REAL = {
     "RMSNorm: eps": lambda v: nn.RMSNorm(3, eps=v)(X),
     "Hardtanh: max_val": lambda v: nn.Hardtanh(-9.0, v)(X),
     "Dropout: the probability": lambda v: nn.Dropout(v)(X),
+    "SGD: lr": lambda v: repr(_sgd(lr=v)),
+    "SGD: momentum": lambda v: repr(_sgd(momentum=v)),
+    "SGD: weight_decay": lambda v: repr(_sgd(weight_decay=v)),
+    "Adam: lr": lambda v: repr(optim.Adam([_p()], lr=v)),
+    "Adam: eps": lambda v: repr(optim.Adam([_p()], eps=v)),
+    "AdamW: betas[0]": lambda v: repr(optim.AdamW([_p()], betas=(v, 0.9)).defaults["lr"]),
+    "StepLR: gamma": lambda v: lr_scheduler.StepLR(_sgd(), 2, v).gamma,
+    "MultiStepLR: gamma": lambda v: lr_scheduler.MultiStepLR(_sgd(), [2], v).gamma,
+    "ExponentialLR: gamma": lambda v: lr_scheduler.ExponentialLR(_sgd(), v).gamma,
+    "ConstantLR: factor": lambda v: lr_scheduler.ConstantLR(_sgd(), v).get_last_lr(),
+    "LinearLR: start_factor": lambda v: lr_scheduler.LinearLR(_sgd(), v).get_last_lr(),
+    "LinearLR: end_factor": lambda v: lr_scheduler.LinearLR(_sgd(), 0.1, v).end_factor,
+    "CosineAnnealingLR: T_max": lambda v: lr_scheduler.CosineAnnealingLR(_sgd(), v).T_max,
+    "CosineAnnealingLR: eta_min": lambda v: lr_scheduler.CosineAnnealingLR(_sgd(), 5, v).eta_min,
+    "LambdaLR: what lr_lambda returns": lambda v: lr_scheduler.LambdaLR(_sgd(), lambda n: v).get_last_lr(),
+    "ReduceLROnPlateau: factor": lambda v: lr_scheduler.ReduceLROnPlateau(_sgd(), factor=v).factor,
+    "ReduceLROnPlateau: min_lr": lambda v: lr_scheduler.ReduceLROnPlateau(_sgd(), min_lr=[v]).min_lrs,
+    "GradScaler: init_scale": lambda v: tg.amp.GradScaler(init_scale=v).get_scale(),
+    "GradScaler: growth_factor": lambda v: tg.amp.GradScaler(growth_factor=v, enabled=False).get_growth_factor(),
+    "GradScaler: backoff_factor": lambda v: tg.amp.GradScaler(backoff_factor=v).get_backoff_factor(),
+    "clip_grad_norm_: max_norm": lambda v: nn.utils.clip_grad_norm_([_p()], v),
+    "clip_grad_norm_: norm_type": lambda v: nn.utils.clip_grad_norm_([_p()], 0.1, v),
+    "clip_grad_value_: clip_value": lambda v: nn.utils.clip_grad_value_([_p()], v),
+    "constant_: val": lambda v: nn.init.constant_(_p(), v),
+    "uniform_: a": lambda v: nn.init.uniform_(_p(), v).data.shape,
+    "normal_: std": lambda v: nn.init.normal_(_p(), 0.0, v).data.shape,
+    "trunc_normal_: mean": lambda v: nn.init.trunc_normal_(_p(), v).data.shape,
+    "xavier_uniform_: gain": lambda v: nn.init.xavier_uniform_(_p(), v).data.shape,
+    "orthogonal_: gain": lambda v: nn.init.orthogonal_(_p(), v).data.shape,
 }
 WHOLE = {
+    "StepLR: step_size": lambda v: lr_scheduler.StepLR(_sgd(), v),
+    "MultiStepLR: a milestone": lambda v: lr_scheduler.MultiStepLR(_sgd(), [1, v]),
+    "ConstantLR: total_iters": lambda v: lr_scheduler.ConstantLR(_sgd(), 0.5, v),
+    "LinearLR: total_iters": lambda v: lr_scheduler.LinearLR(_sgd(), 0.5, 1.0, v),
+    "ReduceLROnPlateau: patience": lambda v: lr_scheduler.ReduceLROnPlateau(_sgd(), patience=v),
+    "GradScaler: growth_interval": lambda v: tg.amp.GradScaler(growth_interval=v),
     "round: decimals": lambda v: tg.round(X, decimals=v),
     "one_hot: num_classes": lambda v: F.one_hot(C, v),
     "embedding: padding_idx": lambda v: F.embedding(C, tg.ones(3, 2), padding_idx=v),
@@ -107,7 +154,7 @@ def _all_close(found, expected) -> None:
     np.testing.assert_array_equal(found.data, expected.data)
 
 
-@pytest.mark.parametrize("where", [where for where in REAL if "ropout" not in where and "probability" not in where])
+@pytest.mark.parametrize("where", [where for where in REAL if not re.search("ropout|probability|^SGD|^Adam", where)])
 def test_numbers_of_numpy_and_single_tensors_do_as_pythons(where: str):
     call = REAL[where]
     expected = call(0.5)
@@ -119,6 +166,15 @@ def test_a_number_that_requires_a_gradient_is_refused_and_not_cut_off():
     slope = tg.tensor(0.1, requires_grad=True)
     with pytest.raises(TypeError, match=r"leaky_relu: negative_slope is a plain number, which gets no gradient.*item"):
         F.leaky_relu(X, slope)
+
+
+def test_an_optimizer_keeps_the_tensor_that_is_its_lr():
+    lr = tg.tensor(0.5)
+    optimizer = _sgd(lr=lr)
+    lr.fill_(2.0)
+    optimizer.step()
+    assert optimizer.param_groups[0]["lr"] is lr
+    assert optimizer.param_groups[0]["params"][0].tolist() == [[0.0] * 3] * 2
 
 
 def test_nan_is_no_tolerance_and_no_limit():

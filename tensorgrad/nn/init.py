@@ -15,6 +15,7 @@ from tensorgrad import lift, missing
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, describe, quiet
 from tensorgrad.random import generator as numpy_generator
+from tensorgrad.settings import real
 from tensorgrad.tensor import Tensor
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
@@ -22,13 +23,15 @@ _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2), "s
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Numbers from [a, b)."""
-    if not a <= b:
-        raise ValueError(f"uniform_: the range from {a} to {b} is empty")
+    a, b = real("uniform_", "a", a), real("uniform_", "b", b)
+    if not (a <= b and math.isfinite(b - a)):
+        raise ValueError(f"uniform_: the range from {a} to {b} is empty or endless")
     return _fill("uniform_", tensor, numpy_generator(generator, "uniform_").uniform(a, b, _shape("uniform_", tensor)))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normally distributed numbers."""
+    mean, std = real("normal_", "mean", mean), real("normal_", "std", std)
     if not std >= 0:
         raise ValueError(f"normal_: the standard deviation {std} is negative")
     return _fill("normal_", tensor, numpy_generator(generator, "normal_").normal(mean, std, _shape("normal_", tensor)))
@@ -42,8 +45,10 @@ def trunc_normal_(
     The inverse of its distribution function, at uniform numbers; in an interval above the mean, mirrored, since the
     function is near 0 there and not near 1, where floats lie too far apart.
     """
-    if not std > 0 or not a < b:
-        raise ValueError(f"trunc_normal_: takes std > 0 and a < b, got std={std}, a={a}, b={b}")
+    given = {"mean": mean, "std": std, "a": a, "b": b}
+    mean, std, a, b = (real("trunc_normal_", name, value) for name, value in given.items())
+    if not 0 < std < math.inf or not a < b or not math.isfinite(mean):
+        raise ValueError(f"trunc_normal_: takes a finite mean, std > 0 and a < b, got {given}")
     rng = numpy_generator(generator, "trunc_normal_")
     low, high = (a - mean) / std, (b - mean) / std
     sign = -1.0 if low > 0 else 1.0
@@ -58,7 +63,7 @@ def trunc_normal_(
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """The same number everywhere."""
-    return _fill("constant_", tensor, np.full(_shape("constant_", tensor), val))
+    return _fill("constant_", tensor, np.full(_shape("constant_", tensor), real("constant_", "val", val)))
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -124,7 +129,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     tall = numpy_generator(generator, "orthogonal_").normal(size=(max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(tall)
     q *= np.where(np.diag(r) < 0, -1.0, 1.0)
-    return _fill("orthogonal_", tensor, gain * (q if rows >= columns else q.T).reshape(shape))
+    return _fill(
+        "orthogonal_", tensor, real("orthogonal_", "gain", gain) * (q if rows >= columns else q.T).reshape(shape)
+    )
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -145,20 +152,25 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many numbers a result of a weight (out, in, ...) depends on, and how many results an input is in."""
-    shape = _shape("fan_in and fan_out", tensor)
+    return _fans("fan_in and fan_out", tensor)
+
+
+def _fans(op: str, tensor: Tensor) -> tuple[int, int]:
+    shape = _shape(op, tensor)
     if len(shape) < 2:
-        raise ValueError(f"fan_in and fan_out are those of a tensor of two axes or more, got {describe(tensor)}")
+        raise ValueError(f"{op}: fan_in and fan_out are those of two axes or more, got {describe(tensor)}")
     field = math.prod(shape[2:])
     return shape[1] * field, shape[0] * field
 
 
 def _xavier_std(op: str, tensor: Tensor, gain: float) -> float:
-    total = sum(_calculate_fan_in_and_fan_out(tensor))
+    total = sum(_fans(op, tensor))
+    gain = real(op, "gain", gain)
     return gain * math.sqrt(2 / total) if total else 0.0
 
 
 def _kaiming_std(op: str, tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    fans = dict(zip(("fan_in", "fan_out"), _calculate_fan_in_and_fan_out(tensor), strict=True))
+    fans = dict(zip(("fan_in", "fan_out"), _fans(op, tensor), strict=True))
     if mode not in fans:
         raise ValueError(f"{op}: mode is 'fan_in' or 'fan_out', got {mode!r}")
     gain = calculate_gain(nonlinearity, a)

@@ -12,6 +12,7 @@ from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, describe, new, quiet
 from tensorgrad.ops.joining import cat
 from tensorgrad.parameters import own_gradient, parameter_list
+from tensorgrad.settings import kind, real
 from tensorgrad.tensor import Tensor
 
 _PIECE = 1 << 12  # elements of a gradient whose powers are summed at a time; the sums are summed in float64
@@ -64,7 +65,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: Any = None
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The elements of all parameters, one after the other: a tensor of one axis that gradients flow through."""
-    found = list(parameters)
+    found = _all("parameters_to_vector", parameters)
     if not found:
         raise ValueError("parameters_to_vector: there are no parameters (a generator can be gone through only once)")
     return cat([p.reshape(-1) for p in found])
@@ -74,7 +75,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Copy the elements of `vec`, as `parameters_to_vector` has them, into the parameters."""
     if not isinstance(vec, ArrayNode) or vec._data.ndim != 1:
         raise ShapeError("vector_to_parameters: takes a Tensor of one axis")
-    found = list(parameters)
+    found = _all("vector_to_parameters", parameters)
     wanted = sum(p._data.size for p in found)
     if vec._data.size != wanted:
         raise ShapeError(f"vector_to_parameters: {describe(vec)} for parameters of {wanted} elements in all")
@@ -86,8 +87,17 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start += n
 
 
+def _all(op: str, parameters: Any) -> list[Tensor]:
+    """The Tensors in `parameters`, also one that is there twice. Raises TypeError for anything else."""
+    found = list(parameters) if isinstance(parameters, Iterable) else [parameters]
+    for p in found:
+        if not isinstance(p, Tensor):
+            raise TypeError(f"{op}: takes an iterable of Tensors, got {kind(p)} in it")
+    return found
+
+
 def _limit(op: str, name: str, limit: Any) -> float:
-    limit = float(limit)
+    limit = float(real(op, name, limit))
     if not limit >= 0:
         raise ValueError(f"{op}: {name} is {limit}, a limit is 0 or more")
     return limit
@@ -116,7 +126,7 @@ def _as_tensor(total: float, arrays: list[np.ndarray]) -> Tensor:
 
 
 def _total_norm(op: str, arrays: list[np.ndarray], norm_type: Any, error_if_nonfinite: bool) -> float:
-    p = float(norm_type)
+    p = np.inf if isinstance(norm_type, str) and norm_type == "inf" else float(real(op, "norm_type", norm_type))
     if not p > 0:
         raise ValueError(f"{op}: norm_type is a positive number or inf, got {norm_type!r}")
     total = _norm([a for a in arrays if a.size], p)

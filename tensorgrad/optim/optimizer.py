@@ -14,6 +14,7 @@ import numpy as np
 from tensorgrad.grad_mode import enable_grad, no_grad
 from tensorgrad.node import ArrayNode, describe, new, quiet
 from tensorgrad.parameters import clear_gradients
+from tensorgrad.settings import real
 from tensorgrad.tensor import Tensor
 
 Group = dict[str, Any]
@@ -105,6 +106,8 @@ class Optimizer:
         """
         loss = None
         if closure is not None:
+            if not callable(closure):
+                raise TypeError(f"{self._name}.step: takes a function that computes the loss, got {_brief(closure)}")
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
@@ -169,6 +172,7 @@ class Optimizer:
                 f"{self._name}.load_state_dict: takes what state_dict returned: 'state' and 'param_groups'"
             )
         groups, state = state_dict["param_groups"], state_dict["state"]
+        self._check_state(groups, state)
         sizes, ours = [len(g["params"]) for g in groups], [len(g["params"]) for g in self.param_groups]
         if sizes != ours:
             raise ValueError(
@@ -183,6 +187,24 @@ class Optimizer:
         self.state = defaultdict(dict, loaded)
         for group, saved in zip(self.param_groups, groups, strict=True):
             group.update(deepcopy({key: value for key, value in saved.items() if key != "params"}))
+
+    def _check_state(self, groups: Any, state: Any) -> None:
+        """Raise ValueError for what is not built as `state_dict` builds it, TypeError for a setting that is no number
+        and has to be one."""
+        if (
+            not isinstance(groups, (list, tuple))
+            or not all(isinstance(g, Mapping) and isinstance(g.get("params"), (list, tuple)) for g in groups)
+            or not isinstance(state, Mapping)
+            or not all(isinstance(found, Mapping) for found in state.values())
+        ):
+            raise ValueError(
+                f"{self._name}.load_state_dict: param_groups is a list of dicts with 'params', a list, in each, and "
+                "state a dict of one dict a parameter; this state is damaged, or none of an optimizer"
+            )
+        for group in groups:
+            for name, usual in self.defaults.items():
+                if name in group and isinstance(usual, (int, float)) and not isinstance(usual, bool):
+                    real(f"{self._name}.load_state_dict", name, group[name])
 
     def _fitted(self, number: int, p: Tensor, name: str, value: Any) -> Any:
         if not isinstance(value, (ArrayNode, np.ndarray)):
@@ -214,10 +236,7 @@ def remembered(state: dict[str, Any], name: str, like: np.ndarray) -> np.ndarray
 
 def number(op: str, name: str, value: Any, low: float = 0.0, below: float = math.inf) -> float:
     """`value` as a float in [low, below). Raises ValueError if it is not, or is nan."""
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{op}: {name} is a number, got {_brief(value)}") from None
+    found = float(real(op, name, value))
     if not low <= found < below:
         limit = f"from {low:g}" + (f" to below {below:g}" if below < math.inf else ", and finite")
         raise ValueError(f"{op}: {name} is {found:g}; it must be {limit}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from tensorgrad.optim.optimizer import Optimizer
@@ -83,6 +84,10 @@ class LRScheduler:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from `state_dict`, that of a schedule of the same kind; load the optimizer's state too."""
+        if not isinstance(state_dict, Mapping) or "last_epoch" not in state_dict:
+            raise ValueError(
+                f"{type(self).__name__}.load_state_dict: takes what state_dict returned, a dict with 'last_epoch' in it"
+            )
         self.__dict__.update(state_dict)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorgrad.optim.lr_scheduler.base import LRScheduler, Multiplied, check_optimizer
 from tensorgrad.optim.optimizer import Optimizer
+from tensorgrad.settings import kind, real, whole
 
 
 class LambdaLR(LRScheduler):
@@ -25,10 +26,14 @@ class LambdaLR(LRScheduler):
         self.lr_lambdas: list[Any] = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * n
         if len(self.lr_lambdas) != n:
             raise ValueError(f"LambdaLR: {len(self.lr_lambdas)} functions for {n} groups")
+        for function in self.lr_lambdas:
+            if not callable(function):
+                raise TypeError(f"LambdaLR: takes a function of the step, got a {type(function).__name__}")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+        factors = [real("LambdaLR", "what lr_lambda returns", f(self.last_epoch)) for f in self.lr_lambdas]
+        return [base * factor for base, factor in zip(self.base_lrs, factors, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
         return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
@@ -38,10 +43,10 @@ class StepLR(Multiplied):
     """Times gamma every `step_size` steps."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        if step_size < 1:
+        self.step_size = whole("StepLR", "step_size", step_size)
+        if self.step_size < 1:
             raise ValueError(f"StepLR: step_size is {step_size}; it must be 1 or more")
-        self.step_size = step_size
-        self.gamma = gamma
+        self.gamma = real("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
@@ -57,8 +62,10 @@ class MultiStepLR(Multiplied):
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        self.milestones = sorted(milestones)
-        self.gamma = gamma
+        if not isinstance(milestones, Iterable):
+            raise TypeError(f"MultiStepLR: milestones is a list of steps, got {kind(milestones)}")
+        self.milestones = sorted(whole("MultiStepLR", "a milestone", n) for n in milestones)
+        self.gamma = real("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
@@ -72,7 +79,7 @@ class ExponentialLR(Multiplied):
     """Times gamma at every step."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = gamma
+        self.gamma = real("ExponentialLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
@@ -86,10 +93,10 @@ class ConstantLR(Multiplied):
     """Times `factor`, until step `total_iters` takes it back."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
-        if not 0 <= factor <= 1:
+        self.factor = real("ConstantLR", "factor", factor)
+        self.total_iters = whole("ConstantLR", "total_iters", total_iters)
+        if not 0 <= self.factor <= 1:
             raise ValueError(f"ConstantLR: factor is {factor}; it must be from 0 to 1")
-        self.factor = factor
-        self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -117,13 +124,13 @@ class LinearLR(Multiplied):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        if not 0 < start_factor <= 1:
+        self.start_factor = real("LinearLR", "start_factor", start_factor)
+        self.end_factor = real("LinearLR", "end_factor", end_factor)
+        self.total_iters = whole("LinearLR", "total_iters", total_iters)
+        if not 0 < self.start_factor <= 1:
             raise ValueError(f"LinearLR: start_factor is {start_factor}; it must be above 0 and at most 1")
-        if not 0 <= end_factor <= 1:
+        if not 0 <= self.end_factor <= 1:
             raise ValueError(f"LinearLR: end_factor is {end_factor}; it must be from 0 to 1")
-        self.start_factor = start_factor
-        self.end_factor = end_factor
-        self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
@@ -147,10 +154,10 @@ class CosineAnnealingLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        if not T_max > 0:
+        self.T_max = real("CosineAnnealingLR", "T_max", T_max)
+        self.eta_min = real("CosineAnnealingLR", "eta_min", eta_min)
+        if not self.T_max > 0:
             raise ValueError(f"CosineAnnealingLR: T_max is {T_max}; it must be 1 or more")
-        self.T_max = T_max
-        self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorgrad.optim.lr_scheduler.base import LRScheduler, check_optimizer
 from tensorgrad.optim.optimizer import Optimizer
+from tensorgrad.settings import kind, real, whole
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -37,13 +38,17 @@ class ReduceLROnPlateau(LRScheduler):
                 "ReduceLROnPlateau: mode is 'min' or 'max' and threshold_mode 'rel' or 'abs', got "
                 f"{mode!r} and {threshold_mode!r}"
             )
-        if not factor < 1:
-            raise ValueError(f"ReduceLROnPlateau: factor is {factor}; it must be below 1")
         self.optimizer = optimizer
-        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
-        self.factor, self.patience, self.cooldown, self.eps = factor, patience, cooldown, eps
+        self.mode, self.threshold_mode = mode, threshold_mode
+        op = "ReduceLROnPlateau"
+        self.factor, self.threshold = real(op, "factor", factor), real(op, "threshold", threshold)
+        self.patience, self.cooldown = whole(op, "patience", patience), whole(op, "cooldown", cooldown)
+        self.eps = real(op, "eps", eps)
+        if not self.factor < 1:
+            raise ValueError(f"ReduceLROnPlateau: factor is {factor}; it must be below 1")
         n = len(optimizer.param_groups)
-        self.min_lrs: list[Any] = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * n
+        floors = min_lr if isinstance(min_lr, (list, tuple)) else [min_lr] * n
+        self.min_lrs = [real(op, "min_lr", floor) for floor in floors]
         if len(self.min_lrs) != n:
             raise ValueError(f"ReduceLROnPlateau: {len(self.min_lrs)} values of min_lr for {n} groups")
         self.best = math.inf if mode == "min" else -math.inf
@@ -52,7 +57,10 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: Any) -> None:  # type: ignore[override]
         """Take note of the metric, a number, and reduce the rates if it has not improved for long enough."""
-        current = float(metrics)
+        try:
+            current = float(metrics)
+        except (TypeError, ValueError):
+            raise TypeError(f"ReduceLROnPlateau.step: the metric is one number, got {kind(metrics)}") from None
         self.last_epoch += 1
         if self._is_better(current):
             self.best = current
