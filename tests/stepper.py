@@ -146,6 +146,13 @@ def text_of(q: Any) -> str:
     return quantities.records[quantities.of(q)]["text"]
 
 
+def boxes(tab: Any, selector: str) -> list[dict[str, float]]:
+    """Where the elements are, all asked at once: each question to the browser takes its time."""
+    return tab.locator(selector).evaluate_all(
+        "found => found.map(e => e.getBoundingClientRect()).map(({x, y, width, height}) => ({x, y, width, height}))"
+    )
+
+
 def position(tab: Any) -> str:
     return tab.locator("#position").text_content()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stepper import COMBINE, PHONE, PROGRAMS, WIDE, address, load_axe, odd, odd_arrays, odd_fan, overlap, seven
+from stepper import COMBINE, PHONE, PROGRAMS, WIDE, address, boxes, load_axe, odd, odd_arrays, odd_fan, overlap, seven
 
 from micrograd import Value
 from viz import step, trace
@@ -42,8 +42,8 @@ def test_what_holds_nan_or_inf_at_a_step_is_tagged(opened, name, mode):
         for at in [*range(len(passed) + 1), 0]:  # and back: a mark goes away again
             tab.locator("#slider").fill(f"{at}")
             assert tab.locator("#stage .tag").all_text_contents() == tags(passed, at)
-            classes = [node.get_attribute("class").split() for node in tab.locator(".node").all()]
-            assert ["odd" in names for names in classes] == [bool(tag) for tag in tags(passed, at)]
+            marked = tab.locator(".node").evaluate_all("nodes => nodes.map(node => node.classList.contains('odd'))")
+            assert marked == [bool(tag) for tag in tags(passed, at)]
 
 
 def tags(passed: Trace, at: int) -> list[str]:
@@ -78,8 +78,9 @@ def test_the_longer_legend_has_room(opened, viewport):
 def test_chips_leave_the_tags_and_numbers_free(opened, program, viewport):
     with opened(step(program(), names={}), address("add", 99), viewport=viewport) as tab:
         tab.locator("#fit").click()
-        chips = [chip.bounding_box() for chip in tab.locator(".chip.shown rect").all()]
-        texts = [text.bounding_box() for text in tab.locator(".node.odd .tag, .node .number").all()]
+        chips, texts = boxes(tab, ".chip.shown rect"), boxes(tab, ".node.odd .tag, .node .number")
+        assert chips
+        assert texts
         assert not any(overlap(chip, text) for chip in chips for text in texts)
 
 
@@ -87,24 +88,28 @@ def test_chips_leave_the_tags_and_numbers_free(opened, program, viewport):
 @pytest.mark.parametrize("mode", COMBINE)
 def test_the_mark_is_more_than_a_colour_and_its_text_reads_well(opened, mode, scheme):
     with opened(step(odd(), names={}), address(mode, 99), scheme=scheme) as tab:
-        for node in tab.locator(".node.odd").all():
-            box = node.locator("rect")
-            ground = colour(box, "fill")
-            assert float(style(box, "strokeWidth").removesuffix("px")) > 2
-            assert contrast(colour(box, "stroke"), ground) >= 3
-            for text in node.locator(".name, .row, .number").all():
-                assert contrast(colour(text, "fill"), ground) >= 4.5
-            assert contrast(colour(node.locator(".tag"), "fill"), colour(node.locator(".tag"), "stroke")) >= 4.5
-        plain = tab.locator(".node:not(.odd) rect").first
-        assert colour(plain, "fill") != colour(tab.locator(".node.odd rect").first, "fill")
+        nodes = tab.locator(".node.odd").evaluate_all(LOOKS)
+        assert nodes
+        for node in nodes:
+            [box], [tag] = node["rect"], node[".tag"]
+            ground = colour(box["fill"])
+            assert float(box["width"].removesuffix("px")) > 2
+            assert contrast(colour(box["stroke"]), ground) >= 3
+            for text in node[".name, .row, .number"]:
+                assert contrast(colour(text["fill"]), ground) >= 4.5
+            assert contrast(colour(tag["fill"]), colour(tag["stroke"])) >= 4.5
+        [plain, *_] = tab.locator(".node:not(.odd)").evaluate_all(LOOKS)
+        assert plain["rect"][0]["fill"] != nodes[0]["rect"][0]["fill"]
 
 
-def style(element: Any, name: str) -> str:
-    return element.evaluate("(e, name) => getComputedStyle(e)[name]", name)
+LOOKS = """nodes => nodes.map(node => Object.fromEntries(["rect", ".tag", ".name, .row, .number"].map(parts =>
+    [parts, [...node.querySelectorAll(parts)].map(e => getComputedStyle(e)).map(
+        style => ({fill: style.fill, stroke: style.stroke, width: style.strokeWidth}))])))"""
+"""How the parts of nodes are drawn, by their selectors; all asked at once."""
 
 
-def colour(element: Any, name: str) -> tuple[float, ...]:
-    return tuple(float(part) / 255 for part in style(element, name).removeprefix("rgb(").removesuffix(")").split(","))
+def colour(css: str) -> tuple[float, ...]:
+    return tuple(float(part) / 255 for part in css.removeprefix("rgb(").removesuffix(")").split(","))
 
 
 def contrast(a: tuple[float, ...], b: tuple[float, ...]) -> float:

@@ -11,6 +11,7 @@ from stepper import (
     PROGRAMS,
     WIDE,
     address,
+    boxes,
     expected,
     load_axe,
     lost,
@@ -46,8 +47,9 @@ def text_fits(chip: Any) -> bool:
 def test_chips_cover_no_number(opened, name, viewport):
     with opened(step(PROGRAMS[name](), names={}), address("overwrite", 99), viewport=viewport) as tab:
         tab.locator("#fit").click()
-        chips = [chip.bounding_box() for chip in tab.locator(".chip.shown rect").all()]
-        texts = [text.bounding_box() for text in tab.locator(".node .number, .node.wrong .truth").all()]
+        chips, texts = boxes(tab, ".chip.shown rect"), boxes(tab, ".node .number, .node.wrong .truth")
+        assert chips
+        assert texts
         assert not any(overlap(chip, text) for chip in chips for text in texts)
         assert not any(overlap(a, b) > 0.1 for i, a in enumerate(chips) for b in chips[:i])
 
@@ -137,14 +139,14 @@ def test_a_notebook_frame_that_is_shown_later_opens_on_the_graph(browser, name, 
     inner.wait_for_selector("#position:has-text('step')", state="attached")
     tab.locator("div").evaluate("div => div.removeAttribute('style')")
     inner.wait_for_function("() => document.querySelector('#stage svg').getAttribute('width') > 300")
-    boxes = [box.bounding_box() for box in inner.locator(".node rect").all()]
-    seen = [inside(inner, box) for box in boxes]
+    nodes = boxes(inner, ".node rect")
+    seen = inside(inner, nodes)
     if name == "wide":
         assert seen[-1]  # the root, and what is around it, at a size that can be read
         assert sum(seen) > 5
     else:
         assert all(seen)
-    assert boxes[0]["height"] > 40
+    assert nodes[0]["height"] > 40
     tab.close()
 
 
@@ -153,7 +155,7 @@ def test_a_page_with_one_layout_fits_a_phone_too(opened, monkeypatch):
     with opened(step(seven(Value), names={}), address("overwrite", 7), viewport=PHONE) as tab:
         assert lost(tab) == ["+4"]
         tab.locator("#fit").click()
-        assert all(inside(tab, box.bounding_box()) for box in tab.locator(".node rect").all())
+        assert all(inside(tab, boxes(tab, ".node rect")))
 
 
 def test_a_stage_of_another_size_shows_what_the_reader_chose(opened):
@@ -168,7 +170,7 @@ def test_a_stage_of_another_size_shows_what_the_reader_chose(opened):
         tab.locator("#fit").click()
         tab.set_viewport_size({"width": 900, "height": 700})
         tab.wait_for_function("() => document.querySelector('#stage svg').getAttribute('width') < 600")
-        assert all(inside(tab, box.bounding_box()) for box in tab.locator(".node rect").all())
+        assert all(inside(tab, boxes(tab, ".node rect")))
 
 
 def test_the_net_opens_and_steps_to_the_end(opened):
@@ -179,13 +181,13 @@ def test_the_net_opens_and_steps_to_the_end(opened):
         for at in (1, 2, 3):
             tab.keyboard.press("ArrowRight")
             assert tab.locator("#position").text_content() == f"step {at} / {len(passed)}"
-            assert in_view(tab, ".node.receiver rect")
+            assert all(inside(tab, boxes(tab, ".node.receiver rect")))
         tab.keyboard.press("m")
         tab.keyboard.press("End")
         assert shown(tab) == expected(passed, len(passed))
-        assert in_view(tab, ".node.receiver rect")
+        assert all(inside(tab, boxes(tab, ".node.receiver rect")))
         tab.locator("#fit").click()
-        assert all(inside(tab, box.bounding_box()) for box in tab.locator(".node rect").all()[::40])
+        assert all(inside(tab, boxes(tab, ".node rect")))
         for current in (".node.sender rect", ".node.receiver rect", ".edge.now"):  # seen from afar too
             assert tab.locator(current).evaluate("e => getComputedStyle(e).vectorEffect") == "non-scaling-stroke"
 
@@ -199,14 +201,14 @@ def test_the_chip_of_the_step_lies_on_top(opened):
         assert "now" in tab.locator(".chip").last.get_attribute("class").split()
 
 
-def in_view(tab: Any, selector: str) -> bool:
-    return inside(tab, tab.locator(selector).bounding_box())
-
-
-def inside(tab: Any, box: dict[str, float]) -> bool:
-    """Whether a box lies inside the stage, a pixel more or less."""
-    stage = tab.locator("#stage").bounding_box()
-    return all(
-        stage[start] - 1 <= box[start] and box[start] + box[size] <= stage[start] + stage[size] + 1
-        for start, size in (("x", "width"), ("y", "height"))
-    )
+def inside(tab: Any, found: list[dict[str, float]]) -> list[bool]:
+    """Whether each of these boxes lies inside the stage, a pixel more or less. (That there are any is asserted.)"""
+    assert found
+    [stage] = boxes(tab, "#stage")
+    return [
+        all(
+            stage[start] - 1 <= box[start] and box[start] + box[size] <= stage[start] + stage[size] + 1
+            for start, size in (("x", "width"), ("y", "height"))
+        )
+        for box in found
+    ]
