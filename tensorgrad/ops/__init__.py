@@ -1,1 +1,20 @@
-"""The operations by family, each beside its rules. `tensor.Tensor` has them as methods, `tensorgrad` as functions."""
+"""The operations by family, each beside its rule. `Tensor` has them as methods, `tensorgrad` and `nn.functional` as
+functions.
+
+    on each element     arithmetic, functions, inverses, rounding, activations, comparisons, choosing, pairs, casting
+    over axes           reduce (sum, mean, prod, all), extremes, statistics, norms, scans, softmax, sorting, counting
+    products            linalg, einsum, products
+    shape and order     shape, transposing, flipping, repeating, joining, padding, triangles
+    at positions        index, gathering, scattering
+    of networks         linear, embedding, normalization, attention, dropout, losses, cross_entropy
+
+What they share:
+
+    operands            what a caller may write for a tensor, and the dtype in which operands meet
+    axes                the arguments that name axes
+    keys                what x[...] reads, and adding at positions that repeat: index, gathering, scattering
+    reducing            sums and their way back: over axes
+    contraction         sums of products of arrays whose axes have names, with equation, which reads them: einsum
+    targets, chance     the arguments of losses; what is left out at random: of networks
+    erf                 the error function on arrays: functions, activations
+"""
