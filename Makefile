@@ -25,6 +25,7 @@ bench: $(VENV)/.test-ready
 	$(BIN)/python -m pip install --quiet --target $(VENV)/original --upgrade micrograd==0.1.0
 	$(BIN)/python tests/benchmarks/scalar.py $(VENV)/original
 	$(BIN)/python tests/benchmarks/debug.py
+	$(BIN)/python tests/benchmarks/selection.py
 
 $(VENV)/.demo-ready: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'plusequals needs Python 3.11 or newer: make PYTHON=python3.11 ...')"

@@ -37,16 +37,23 @@ def backward_time(loss: Tensor, repeats: int) -> float:
 
 
 def main() -> None:
-    print("| backward pass of 10 tanh layers | plain | with assertions | ratio |\n|---|---:|---:|---:|")
+    print("| backward pass of 10 tanh layers | plain | with assertions | ratio | and checksums | ratio |")
+    print("|---|---:|---:|---:|---:|---:|")
     for width, batch, repeats in ((4, 4, 200), (64, 64, 50), (256, 64, 20)):
         loss = mlp(10, width, batch)
-        plain, checked = [], []
+        with tensorgrad.debug():
+            remembered = mlp(10, width, batch)  # with checksums of what the rules hold
+        plain, checked, summed = [], [], []
         for _ in range(7):  # in turns, so that a busy machine slows both
             plain.append(backward_time(loss, repeats))
             with tensorgrad.debug():
                 checked.append(backward_time(loss, repeats))
-        a, b = min(plain), min(checked)
-        print(f"| {width} wide, batch of {batch} | {a * 1e3:.3g} ms | {b * 1e3:.3g} ms | {b / a:.2f} |")
+                summed.append(backward_time(remembered, repeats))
+        a, b, c = min(plain), min(checked), min(summed)
+        print(
+            f"| {width} wide, batch of {batch} | {a * 1e3:.3g} ms | {b * 1e3:.3g} ms | {b / a:.2f} "
+            f"| {c * 1e3:.3g} ms | {c / a:.2f} |"
+        )
 
 
 if __name__ == "__main__":
