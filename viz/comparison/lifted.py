@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,9 @@ import numpy as np
 from micrograd import Value
 from micrograd.backprop import topological_order
 from tensorgrad import Tensor, get_rng_state, lift, set_rng_state
-from viz.errors import TooLargeError, UserError
+from viz.comparison.alignment import check_same, without_idle_casts
+from viz.comparison.estimate import check_size
+from viz.errors import UserError
 
 MOST_SCALARS = 1_000_000
 
@@ -81,12 +82,12 @@ def run_on_both(run: Repeatable, gradient: Any = None, *, most: int = MOST_SCALA
     root = _run_on_tensors(run)
     seed = seed_of(root, gradient)
     tensors = tuple(topological_order(root))
-    _check_size(tensors, most)
+    check_size(tensors, most)
     leaves = [t for t in tensors if not t._prev and t.requires_grad]
     with _lifted(leaves):
-        lifted, stands_for = _without_idle_casts(tensors, topological_order(_run_lifted(run)))
+        lifted, stands_for = without_idle_casts(tensors, topological_order(_run_lifted(run)))
         elements = tuple(t.data for t in lifted)
-        _check_same(tensors, lifted, stands_for)
+        check_same(tensors, lifted, stands_for)
     again = set(lifted)
     outside = tuple(t for t in leaves if t in again)
     return Pair(tensors, elements, outside, seed, scalar_root(elements[-1], seed))
@@ -198,95 +199,3 @@ def _why_not_on_values(error: Exception) -> str:
         f"the program runs on Tensors but not on Values ({type(error).__name__}: {error}); use tensorgrad's "
         "operations, .item() for a number, and .detach() for a constant"
     )
-
-
-def _check_size(tensors: Sequence[Tensor], most: int) -> None:
-    """Raise TooLargeError before memory is full of scalar nodes: a product of matrices has many for each element."""
-    expected = sum(_scalar_nodes(t) for t in tensors)
-    if expected > most:
-        raise TooLargeError(
-            f"compare: the program would make about {expected:,} scalar nodes, more than {most:,}: give it smaller "
-            "arrays (a few rows of the batch show the same), or raise max_scalars"
-        )
-
-
-def _scalar_nodes(t: Tensor) -> int:
-    """About how many scalar nodes stand for one tensor node."""
-    sizes = [parent.data.size for parent in t._prev]
-    if t._op in ("@", "addmm"):
-        return 2 * t.data.size * t._prev[-2].shape[-1]
-    if t._op in ("einsum", "tensordot", "inner"):
-        # of two operands, every axis of a product is in two of the three arrays; of more, as in a chain of matrices
-        n = len(sizes)
-        return max(2 * (n - 1), 1) * max(int(math.prod([t.data.size, *sizes]) ** (1.5 / (n + 1))), *sizes)
-    if t._op == "linear":
-        return 2 * t.data.size * t._prev[1].shape[-1]
-    if t._op == "scaled_dot_product_attention":  # for each score two products of vectors and a softmax
-        query, key, value = t._prev[:3]
-        return (2 * query.shape[-1] + 2 * value.shape[-1] + 6) * t.data.size // max(value.shape[-1], 1) * key.shape[-2]
-    if t._op in ("layer_norm", "rms_norm", "cross_entropy"):
-        return 8 * sizes[0]
-    return t.data.size if t._op in ("index", "embedding") else max([t.data.size, *sizes])
-
-
-def _without_idle_casts(first: Sequence[Tensor], second: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], dict]:
-    """The second run's nodes without the casts that changed nothing in the first, and what stands in their places.
-
-    Scalar nodes have no dtype, so where a tensor of the right dtype is returned itself, a lifted one is cast; and so
-    for `contiguous` and the layout in memory.
-    """
-    kept: list[Tensor] = []
-    stands_for: dict[Tensor, Tensor] = {}
-    for t in second:
-        partner = first[len(kept)]._op if len(kept) < len(first) else ""
-        idle = t._op == "contiguous" or (
-            t._op.startswith("to ") and not (_is_to_lifted(t) and partner.startswith("to "))
-        )
-        if idle and t._op != partner:
-            stands_for[t] = stands_for.get(t._prev[0], t._prev[0])
-        else:
-            kept.append(t)
-    return tuple(kept), stands_for
-
-
-def _is_to_lifted(t: Tensor) -> bool:
-    """Whether it is a cast to the dtype of a lifted tensor, which may stand for any."""
-    return t._op == "to object"
-
-
-def _check_same(first: Sequence[Tensor], second: Sequence[Tensor], stands_for: dict[Tensor, Tensor]) -> None:
-    """Raise UserError unless both runs built the same graph: place by place the same operation, shape, operands."""
-    descriptions = _described(first, {}), _described(second, stands_for)
-    for i, (one, two) in enumerate(zip(*descriptions, strict=False)):
-        if one != two:
-            raise UserError(f"compare: {_ANOTHER_GRAPH}: its node {i} was {one} and then {two}")
-    if len(first) != len(second):
-        raise UserError(f"compare: {_ANOTHER_GRAPH}: of {len(first)} nodes and then of {len(second)}")
-    for one, two in zip(first, second, strict=True):
-        if one.requires_grad and not _all_values(two.data):
-            raise UserError(
-                f"compare: the program replaces the data of {one.label or 'a leaf'} while it runs, so it is not the "
-                "same computation twice: do that outside of it"
-            )
-
-
-_ANOTHER_GRAPH = (
-    "the program built another graph when it was run a second time (does it count its calls, or draw from a random "
-    "generator of its own?)"
-)
-
-
-def _described(order: Sequence[Tensor], stands_for: dict[Tensor, Tensor]) -> list[str]:
-    place = {t: i for i, t in enumerate(order)}
-    return [_describe(t, [place[stands_for.get(parent, parent)] for parent in t._prev]) for t in order]
-
-
-def _describe(t: Tensor, parents: Sequence[int]) -> str:
-    if not parents:
-        return f"a {'leaf' if t.requires_grad else 'constant'} of shape {t.shape}"
-    op = "a cast" if t._op.startswith("to ") else repr(t._op)
-    return f"{op} of the nodes {', '.join(map(str, parents))}, of shape {t.shape}"
-
-
-def _all_values(elements: np.ndarray) -> bool:
-    return elements.dtype == object and all(isinstance(x, Value) for x in elements.flat)
