@@ -36,6 +36,7 @@ def pair(op: str, x: Operand, y: Operand) -> tuple[ArrayNode, ArrayNode, np.ndar
 
 
 def float_operand(op: str, x: Operand) -> tuple[ArrayNode, np.ndarray]:
+    """The operand, and its array of floats: what functions of floats take."""
     x = operand(x, op)
     return x, floats(x._data)
 
@@ -116,4 +117,5 @@ def each(a: np.ndarray, method: str) -> np.ndarray:
 
 
 def forward_only(g: np.ndarray) -> np.ndarray:
+    """In the place of a rule where there is none to write: in a lift, the scalar nodes have the rules."""
     raise AssertionError("a lifted tensor's gradient is computed by its scalar nodes")

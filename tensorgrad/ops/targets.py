@@ -23,6 +23,7 @@ def check_range(op: str, what: str, found: np.ndarray, n: int, of: str) -> None:
 
 
 def check_reduction(op: str, reduction: str, known: tuple[str, ...] = REDUCTIONS) -> None:
+    """Raises ValueError, which names the known ones, for another reduction."""
     if reduction not in known:
         raise ValueError(f"{op}: reduction is {', '.join(map(repr, known[:-1]))} or {known[-1]!r}, got {reduction!r}")
 

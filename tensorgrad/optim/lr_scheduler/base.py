@@ -111,5 +111,6 @@ class Multiplied(LRScheduler):
 
 
 def check_optimizer(scheduler: LRScheduler, optimizer: Any) -> None:
+    """Raises TypeError for what is no Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(scheduler).__name__}: takes an Optimizer, got a {type(optimizer).__name__}")
