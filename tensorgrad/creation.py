@@ -7,7 +7,7 @@ which must then hold floats (DtypeError).
 
 from __future__ import annotations
 
-from math import ceil, isfinite
+from math import ceil, isfinite, prod
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,16 @@ from tensorgrad.devices import check_device
 from tensorgrad.dtypes import as_dtype, default_float
 from tensorgrad.errors import DtypeError
 from tensorgrad.lift import numbers, plain_list
-from tensorgrad.node import ArrayNode, as_array, new, quiet
+from tensorgrad.node import ArrayNode, array_of, as_array, new, quiet
 from tensorgrad.ops.axes import integers
 from tensorgrad.ops.casting import to
+from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
+
+_MOST = 2**60  # elements
+
 
 # -- from data ---------------------------------------------------------------------------------------------------------
 
@@ -61,7 +65,9 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """A constant that shares the memory of `array`: a change to one is a change to the other."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"from_numpy: takes a NumPy array, got a {type(array).__name__}; tensor() reads lists")
-    return new(as_array(array))
+    if not array.dtype.isnative:
+        raise ValueError("from_numpy: the bytes of the array are in an order that cannot be shared: use tensor()")
+    return new(array_of("from_numpy", array))
 
 
 def _inferred(data: Any) -> np.dtype | None:
@@ -265,21 +271,21 @@ def logspace(
 
 
 def _spaced(op: str, start: Any, end: Any, steps: int) -> np.ndarray:
-    (n,) = lengths(op, (steps,))
+    n = length(op, "steps", steps)
     return np.linspace(float(number(op, start)), float(number(op, end)), n)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Rows and columns, (2, N), of the lower triangle of a row × col matrix: where column - row <= offset."""
     rows, columns = lengths("tril_indices", (row, col))
-    found = np.stack(np.tril_indices(rows, integers("tril_indices", (offset,))[0], columns))
+    found = np.stack(np.tril_indices(rows, whole("tril_indices", "offset", offset), columns))
     return made("tril_indices", found, dtype or np.int64, device, False)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Rows and columns, (2, N), of the upper triangle of a row × col matrix: where column - row >= offset."""
     rows, columns = lengths("triu_indices", (row, col))
-    found = np.stack(np.triu_indices(rows, integers("triu_indices", (offset,))[0], columns))
+    found = np.stack(np.triu_indices(rows, whole("triu_indices", "offset", offset), columns))
     return made("triu_indices", found, dtype or np.int64, device, False)
 
 
@@ -297,6 +303,11 @@ def made(op: str, array: np.ndarray, dtype: Any, device: Any, requires_grad: boo
     return out
 
 
+def length(op: str, name: str, n: Any) -> int:
+    """One length. Raises TypeError for what is no whole number, ValueError for a negative one."""
+    return lengths(op, (whole(op, name, n),))[0]
+
+
 def lengths(op: str, size: tuple[Any, ...], named: dict[str, Any] | None = None) -> tuple[int, ...]:
     """A shape given as separate numbers, as one sequence, or by the name `size`."""
     if named:
@@ -308,6 +319,8 @@ def lengths(op: str, size: tuple[Any, ...], named: dict[str, Any] | None = None)
     found = integers(op, size)
     if any(n < 0 for n in found):
         raise ValueError(f"{op}: lengths are at least 0, got {', '.join(map(str, found))}")
+    if prod(found) > _MOST:
+        raise ValueError(f"{op}: a tensor of shape {found} has more elements than any memory")
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorgrad import lift
+from tensorgrad.errors import DtypeError
 
 _default = np.dtype(np.float32)
 
@@ -62,7 +63,12 @@ def common_dtype(arrays: Sequence[np.ndarray]) -> np.dtype:
 def promote(a: np.dtype, b: np.dtype) -> np.dtype:
     """NumPy's promotion, except that a float is not widened for the sake of an integer."""
     low, high = sorted((a, b), key=rank)
-    return high if low.kind in "biu" and high.kind in "fc" else np.promote_types(a, b)
+    if low.kind in "biu" and high.kind in "fc":
+        return high
+    found = np.promote_types(a, b)
+    if found.kind == "f" and high.kind != "f":
+        raise DtypeError(f"{a} and {b} have no common integer dtype: convert one, e.g. x.long()")
+    return found
 
 
 def _complex(dtype: np.dtype) -> np.dtype:
@@ -104,9 +110,9 @@ def as_dtype(dtype: Any) -> np.dtype:
     """`dtype` as NumPy names it, e.g. np.float32 or "float64". Raises TypeError unless it is one of numbers."""
     try:
         found = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         raise TypeError(f"not a dtype: {dtype!r}; give a NumPy dtype such as np.float32 or 'float64'") from None
     if found.kind == "O" and not lift.active():
         raise TypeError("a Tensor holds numbers, not Python objects; give a dtype such as np.float32")
     rank(found)
-    return found
+    return found if found.isnative else found.newbyteorder("=")

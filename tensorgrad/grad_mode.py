@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
+import numpy as np
+
 State = tuple[bool, str, bool]
 """`enabled`, `why` and `inference` of a `_Mode`."""
 
@@ -167,6 +169,8 @@ class set_grad_enabled(_Switch):
     """Turn recording on or off: for good when called as a function, until its end when used as a `with`."""
 
     def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, (bool, np.bool_)):
+            raise TypeError(f"set_grad_enabled: takes True or False, got {mode!r}")
         self._on = bool(mode)
         self._before = _mode.state
         _mode.set(self._on)

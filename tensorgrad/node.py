@@ -54,6 +54,7 @@ class ArrayNode(Node):
         "__weakref__",
     )
 
+    _checksums: list[int] | None = None  # of the arrays that the rules hold, if it was recorded under debug
     _cuts: tuple[cuts.Cut, ...] = ()  # of a constant: where the graph ended that led to it
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
 
@@ -77,8 +78,8 @@ class ArrayNode(Node):
     @data.setter
     def data(self, value: Any) -> None:
         before = self._data
-        if type(value) is not np.ndarray:
-            value = as_array(value, before.dtype)
+        if type(value) is not np.ndarray or not value.dtype.isnative:
+            value = array_of("data", value, before.dtype)
         if value.dtype != before.dtype:
             rank(value.dtype)  # refuses strings, dates and records
             if self._requires_grad and not is_differentiable(value.dtype):
@@ -124,10 +125,10 @@ class ArrayNode(Node):
             return
         data = self._data
         if type(value) is not np.ndarray:
-            value = as_array(value, data.dtype)
+            value = array_of("grad", value, data.dtype)
         if value.shape != data.shape:
             raise ShapeError(f"a gradient of shape {value.shape} for {describe(self)}: the shapes must be equal")
-        self._grad = value if value.dtype == data.dtype else as_array(value, data.dtype)
+        self._grad = value if value.dtype == data.dtype else array_of("grad", value, data.dtype)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -307,18 +308,25 @@ def operand(x: Any, op: str, beside: ArrayNode | None = None) -> Tensor:
     if isinstance(x, ArrayNode):
         return x
     dtype = scalar_dtype(x, beside._data.dtype) if beside is not None and type(x) in _SCALARS else None
+    return new(array_of(op, x, dtype))
+
+
+def array_of(op: str, x: Any, dtype: np.dtype | None = None) -> np.ndarray:
+    """`as_array`, whose errors name `op`."""
     try:
-        data = as_array(x, dtype)
+        return as_array(x, dtype)
+    except DtypeError as error:
+        raise DtypeError(f"{op}: {error}") from None
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{op}: {error}") from None
-    return new(data)
 
 
 @quiet
 def as_array(x: Any, dtype: np.dtype | None = None, copy: bool = False) -> np.ndarray:
     """`x` (array, Tensor, number, or nested list of these) as an array; lists and Python numbers become float32.
 
-    Raises TypeError for what is no number, ValueError for ragged lists.
+    Raises TypeError for what is no number, ValueError for ragged lists, DtypeError for complex numbers in a dtype that
+    has none.
     """
     if isinstance(x, ArrayNode):
         x = x._data
@@ -326,16 +334,36 @@ def as_array(x: Any, dtype: np.dtype | None = None, copy: bool = False) -> np.nd
         return _from_objects(x)
     if isinstance(x, (np.ndarray, np.generic)):
         rank(x.dtype)  # refuses strings, dates and records
+        _check_complex(x.dtype.kind == "c", dtype)
+        if np.ma.is_masked(x):
+            raise TypeError(
+                "this array has masked elements, which a Tensor has not: write .filled(...) or .compressed()"
+            )
+        if dtype is None and not x.dtype.isnative:
+            dtype = x.dtype.newbyteorder("=")
         return np.array(x, dtype=dtype, copy=True if copy else None)
     if isinstance(x, _SCALARS):
+        _check_complex(isinstance(x, complex), dtype)
         try:
             return np.array(x, dtype=dtype or (np.complex64 if isinstance(x, complex) else default_float()))
         except OverflowError as error:
             raise OverflowError(f"{error}: the number does not fit into {dtype or default_float()}") from None
     if isinstance(x, (list, tuple, range)):
         return _from_list(x, dtype)
-    hint = f": write float({x!r}) if it holds a number" if isinstance(x, str) else ""
-    raise TypeError(f"a Tensor is made from numbers, arrays or nested lists of them, got {_kind(x)}{hint}")
+    raise TypeError(f"a Tensor is made from numbers, arrays or nested lists of them, got {_kind(x)}{_hint(x)}")
+
+
+def _check_complex(is_complex: bool, dtype: np.dtype | None) -> None:
+    if is_complex and dtype is not None and dtype.kind != "c":
+        raise DtypeError(f"complex numbers do not fit into {dtype}: take their .real, or abs()")
+
+
+def _hint(x: Any) -> str:
+    if isinstance(x, str):
+        return f": write float({x!r}) if it holds a number"
+    if hasattr(x, "detach"):
+        return ": write .detach().numpy()"
+    return ": write np.asarray(...)" if hasattr(x, "__array__") else ""
 
 
 def _from_list(x: list | tuple, dtype: np.dtype | None) -> np.ndarray:
@@ -351,6 +379,7 @@ def _from_list(x: list | tuple, dtype: np.dtype | None) -> np.ndarray:
         return _from_objects(found)
     if found.dtype.kind not in "biufc":
         raise TypeError(f"a Tensor is made from numbers; the list holds {found.dtype} data, e.g. {found.flat[0]!r}")
+    _check_complex(found.dtype.kind == "c", dtype)
     return found.astype(dtype or (found.dtype if found.dtype.kind == "c" else default_float()))
 
 
@@ -365,7 +394,10 @@ def _from_objects(x: Any) -> np.ndarray:
 
 
 def _kind(x: Any) -> str:
-    return "None" if x is None else f"a {type(x).__name__}"
+    if x is None:
+        return "None"
+    module = type(x).__module__
+    return f"a {'' if module == 'builtins' else module + '.'}{type(x).__name__}"
 
 
 def _no_gradient(x: ArrayNode) -> str:

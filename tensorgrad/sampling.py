@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.creation import lengths, like, made, number
+from tensorgrad.creation import length, lengths, like, made, number
 from tensorgrad.dtypes import as_dtype, default_float, result_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet
 from tensorgrad.ops.axes import integers
 from tensorgrad.random import generator as numpy_generator
+from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -114,7 +115,7 @@ def randint_like(
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
     """The numbers from 0 to n - 1 in random order."""
-    (n,) = lengths("randperm", (n,))
+    n = length("randperm", "n", n)
     return made("randperm", numpy_generator(generator, "randperm").permutation(n), dtype or np.int64, device, False)
 
 
@@ -172,7 +173,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     if dtype.kind != "f":
         raise DtypeError(f"multinomial: weights are floats, got {dtype}; use .float()")
     weights = lift.numbers(x._data).astype(np.float64)
-    (n,) = integers("multinomial", (num_samples,))
+    n = whole("multinomial", "num_samples", num_samples)
     if weights.ndim not in (1, 2):
         raise ShapeError(f"multinomial: takes weights of shape (n,) or (rows, n), got {weights.shape}")
     if n <= 0:

@@ -13,7 +13,7 @@ from tensorgrad import cuts, lift
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import is_grad_enabled, no_grad
-from tensorgrad.node import ArrayNode, as_array, describe, new
+from tensorgrad.node import ArrayNode, array_of, as_array, describe, new
 from tensorgrad.noise import warn_of_broadcast_loss
 from tensorgrad.operators import Operators
 from tensorgrad.selection import replaced
@@ -133,7 +133,7 @@ class Tensor(Operators):
                     "(.sum(), .mean()) or pass gradient= of the same shape"
                 )
             return np.ones_like(data)
-        seed = np.array(as_array(gradient, data.dtype), dtype=data.dtype)
+        seed = np.array(array_of("backward: gradient", gradient, data.dtype), dtype=data.dtype)
         if seed.shape != data.shape:
             raise ShapeError(f"backward: a gradient of shape {seed.shape} for {describe(self)}: they must be equal")
         return seed
@@ -177,7 +177,7 @@ class Tensor(Operators):
                 changed = hook(new(shown))
             if changed is None:
                 return None
-            array = as_array(changed, grad.dtype, copy=True)
+            array = array_of("register_hook: what a hook returned", changed, grad.dtype).copy()
             if array.shape != grad.shape:
                 raise ShapeError(f"register_hook: a hook returned shape {array.shape} for a gradient of {grad.shape}")
             replaced(itself(), array)

@@ -86,7 +86,10 @@ def test_makes_what_torch_makes(text: str, torch: ModuleType):
         ("arange('3')", TypeError, r"arange: takes numbers, got '3'"),
         ("arange(3, dtype=bool)", DtypeError, r"arange: counts in numbers"),
         ("linspace(0, 1, -1)", ValueError, r"linspace: lengths are at least 0, got -1"),
-        ("linspace(0, 1, 2.5)", TypeError, r"linspace: takes whole numbers"),
+        ("zeros(10**12, 10**12)", ValueError, r"zeros: .* more elements than any memory"),
+        ("randperm([3])", TypeError, r"randperm: n is a whole number, got \[3\]"),
+        ("tril_indices(2, 2, [])", TypeError, r"tril_indices: offset is a whole number, got \[\]"),
+        ("linspace(0, 1, 2.5)", TypeError, r"linspace: steps is a whole number, got 2.5"),
         ("linspace(0, [1, 2], 3)", TypeError, r"linspace: takes numbers"),
         ("triu_indices(-1, 2)", ValueError, r"triu_indices: lengths are at least 0"),
     ],
@@ -180,6 +183,15 @@ def test_the_usual_choice_of_a_device_runs():
     assert str(x.device) == "cpu"
     assert repr(tensorgrad.device("cpu")) == "device(type='cpu')"
     assert tensorgrad.cuda.device_count() == 0
+    for call in (tensorgrad.cuda.manual_seed, tensorgrad.cuda.manual_seed_all):
+        tensorgrad.manual_seed(3)
+        first = tensorgrad.rand(1).item()
+        tensorgrad.manual_seed(3)
+        call(4)  # of a generator that is not there
+        assert tensorgrad.rand(1).item() == first
+    assert (tensorgrad.cuda.empty_cache(), tensorgrad.cuda.synchronize()) == (None, None)
+    assert not any(tensorgrad.backends.cudnn.__dict__[switch] for switch in ("enabled", "benchmark", "allow_tf32"))
+    assert not tensorgrad.backends.mps.is_built()
     assert len({tensorgrad.device("cpu"), x.device}) == 1
     assert tensorgrad.device("cpu") != "cuda"
     assert tensorgrad.device("cpu:0").index == 0

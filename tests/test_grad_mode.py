@@ -479,3 +479,12 @@ def test_a_result_cannot_stop_requiring_a_gradient(x: Tensor):
         out.requires_grad = False
     x.requires_grad = False  # a leaf can
     assert is_constant(x * 2)
+
+
+@pytest.mark.parametrize("mode", [None, 1, "no", tensorgrad.tensor(True)])
+def test_set_grad_enabled_takes_a_bool(mode):
+    with pytest.raises(TypeError, match="set_grad_enabled: takes True or False, got"):
+        tensorgrad.set_grad_enabled(mode)
+    assert tensorgrad.is_grad_enabled()
+    with tensorgrad.set_grad_enabled(np.bool_(False)):
+        assert not tensorgrad.is_grad_enabled()

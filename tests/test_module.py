@@ -494,3 +494,33 @@ def shown(nn: ModuleType) -> str:
 
 def test_it_prints_as_torch_does(torch: ModuleType) -> None:
     assert shown(nn) == shown(torch.nn)
+
+
+def test_without_super_init_everything_says_so():
+    class Forgetful(nn.Module):
+        def __init__(self):
+            self.width = 3
+
+        def forward(self, x):
+            return x * self.width
+
+    net = Forgetful()
+    for call in (lambda: list(net.parameters()), net.state_dict, net.train, lambda: repr(net), net.zero_grad):
+        with pytest.raises(
+            AttributeError, match=r"'Forgetful' has no attribute '_\w+': call super\(\).__init__\(\) first"
+        ):
+            call()
+
+
+def test_a_module_is_no_part_of_itself():
+    child = nn.Sequential(nn.Linear(1, 1))
+    parent = nn.Sequential(child)
+    for call in (
+        lambda: setattr(child, "parent", parent),
+        lambda: child.add_module("itself", child),
+        lambda: child.append(parent),
+    ):
+        with pytest.raises(ValueError, match=r"Sequential.\w+: a module cannot be a part of itself"):
+            call()
+    child.parent = [parent]
+    assert [name for name, _ in parent.named_parameters()] == ["0.0.weight", "0.0.bias"]

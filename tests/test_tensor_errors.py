@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
 import tensorgrad as tg
 from micrograd import Value
@@ -254,3 +255,64 @@ def test_numbers_and_lists_that_numpy_cannot_take():
     loop.append(loop)
     with pytest.raises(ValueError, match="hold themselves"):
         Tensor(loop)
+
+
+# -- arrays of other kinds ---------------------------------------------------------------------------------------------
+
+
+def test_another_librarys_tensor_is_named_with_the_way_to_convert_it():
+    theirs = torch.ones(3)
+    for op, call in {
+        "add": lambda: X + theirs,
+        "data": lambda: setattr(Tensor([1.0]), "data", theirs),
+        "grad": lambda: setattr(Tensor([1.0]), "grad", theirs),
+        "backward: gradient": lambda: (X * 2).backward(theirs),
+    }.items():
+        with raises(TypeError, f"{op}: ", "got a torch.Tensor: write .detach().numpy()"):
+            call()
+    with raises(IndexError, "got a torch.Tensor"):
+        X[torch.tensor([0])]  # a tensor of one element, which could pass for a number
+    with raises(TypeError, "gather: positions are a tensor, an array or a list of whole numbers, got a torch.Tensor"):
+        tg.gather(X, 0, torch.tensor([0]))
+
+
+def test_masked_elements_are_not_taken_for_numbers():
+    masked = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+    for call in (Tensor, tg.tensor, tg.from_numpy, tg.as_tensor, tg.exp):
+        with raises(TypeError, "masked", ".filled(...)"):
+            call(masked)
+    assert Tensor(np.ma.masked_array([1.0, 2.0])).tolist() == [1.0, 2.0]
+
+
+def test_bytes_in_another_order_are_put_in_order():
+    foreign = np.array([1.0, 2.0], dtype=">f4")
+    for x in (Tensor(foreign), tg.tensor(foreign), tg.as_tensor(foreign), tg.exp(foreign).log()):
+        assert x.dtype.isnative
+        assert x.sum().item() == pytest.approx(3.0)
+    assert Tensor([1.0], dtype=">f8").dtype == np.float64
+    x = Tensor([0.0, 0.0])
+    x.data = foreign
+    assert x.dtype.isnative
+    assert x.tolist() == [1.0, 2.0]
+    with raises(ValueError, "from_numpy", "cannot be shared: use tensor()"):
+        tg.from_numpy(foreign)
+
+
+def test_complex_numbers_do_not_lose_a_part_without_a_word():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    for value in (1j, [1j, 2.0], np.array([1j, 2.0])):
+        with raises(DtypeError, "grad: complex numbers do not fit into float32"):
+            x.grad = value
+        with raises(DtypeError, "complex numbers do not fit into float32"):
+            tg.tensor(value, dtype=np.float32)
+
+
+def test_integers_without_a_common_dtype_do_not_become_floats():
+    with raises(DtypeError, "no common integer dtype", "x.long()"):
+        tg.tensor(np.ones(2, np.uint64)) + tg.tensor([1, 2])
+
+
+def test_what_a_hook_returned_is_named():
+    x = Tensor([1.0], requires_grad=True)
+    with x.register_hook(lambda g: "a"), raises(TypeError, "register_hook: what a hook returned: ", "got a str"):
+        x.sum().backward()

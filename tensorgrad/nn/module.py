@@ -121,6 +121,7 @@ class Module:
                 f"{type(self).__name__}: call super().__init__() before the first assignment of {_KINDS[kind]} "
                 f"({name!r}): that is where a Module makes the place to keep it"
             )
+        self._check_whole(name, value)
         fields.pop(name, None)
         for other in _KINDS:
             if other != kind:
@@ -180,7 +181,16 @@ class Module:
             raise AttributeError(f"{op}: call super().__init__() of the {type(self).__name__} first")
         if name not in self.__dict__[kind] and hasattr(self, name):
             raise KeyError(f"{op}: the {type(self).__name__} has an attribute {name!r} already")
+        self._check_whole(name, value)
         self.__dict__[kind][name] = value
+
+    def _check_whole(self, name: str, value: Any) -> None:
+        """Raise ValueError for a part that holds this module: walking through the parts would not end."""
+        if isinstance(value, Module) and any(module is self for module in value.modules()):
+            raise ValueError(
+                f"{type(self).__name__}.{name}: a module cannot be a part of itself: keep a reference that is none of "
+                "its parts in a list, self.parent = [parent]"
+            )
 
     # -- finding ---------------------------------------------------------------------------------------------------
 
@@ -233,7 +243,7 @@ class Module:
         seen: set[Tensor] = set()
         owners = self.named_modules(prefix=prefix, remove_duplicate=once) if recurse else [(prefix, self)]
         for path, module in owners:
-            for name, value in module.__dict__[kind].items():
+            for name, value in getattr(module, kind).items():
                 if value is None or (once and value in seen) or (saved and name in module._not_saved):
                     continue
                 seen.add(value)

@@ -12,6 +12,7 @@ from tensorgrad import lift
 from tensorgrad.dtypes import sum_dtype
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode
+from tensorgrad.settings import kind
 
 _ALL = slice(None)
 
@@ -115,10 +116,18 @@ def grid(where: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
     return tuple(own)
 
 
+_POSITIONS = (ArrayNode, np.ndarray, np.generic, int, list, tuple, range)
+
+
 def positions(op: str, x: Any, what: str = "positions") -> np.ndarray:
     """Whole numbers as an array, copied, so that a caller who changes theirs later does not change where a gradient
     goes. Raises DtypeError, which calls them `what`, for others."""
-    found = np.array(x._data if isinstance(x, ArrayNode) else lift.plain_list(x))
+    if not isinstance(x, _POSITIONS):
+        raise TypeError(f"{op}: {what} are a tensor, an array or a list of whole numbers, got {kind(x)}")
+    try:
+        found = np.array(x._data if isinstance(x, ArrayNode) else lift.plain_list(x))
+    except ValueError:
+        raise ValueError(f"{op}: the lists of {what} are ragged: every row needs the same length") from None
     if found.size == 0 and isinstance(x, (list, tuple)):
         found = found.astype(np.intp)  # NumPy makes an empty list float
     if found.dtype.kind not in "iu":
@@ -178,8 +187,10 @@ def _part(part: Any) -> Any:
         return part
     if isinstance(part, np.bool_):
         return bool(part)
-    if not isinstance(part, (ArrayNode, np.ndarray)) and hasattr(type(part), "__index__"):
+    if hasattr(type(part), "__index__") and not hasattr(part, "shape"):
         return index(part)
+    if not isinstance(part, _POSITIONS):
+        raise IndexError(f"positions are whole numbers or booleans, got {kind(part)}")
     try:
         array = np.array(part._data if isinstance(part, ArrayNode) else lift.plain_list(part))
     except ValueError:
