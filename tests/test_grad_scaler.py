@@ -121,6 +121,19 @@ def test_float16_gradients_are_refused() -> None:
     np.testing.assert_array_equal(w.grad, [4.0])
 
 
+def test_settings_are_read_and_changed_as_in_torch(torch: ModuleType) -> None:
+    def run(library: ModuleType) -> list[Any]:
+        scaler = library.amp.GradScaler("cpu", init_scale=8.0)
+        before = [scaler.get_growth_factor(), scaler.get_backoff_factor(), scaler.get_growth_interval()]
+        scaler.set_growth_factor(3.0)
+        scaler.set_backoff_factor(0.25)
+        scaler.set_growth_interval(5)
+        off = library.amp.GradScaler("cpu", enabled=False)
+        return [before, scaler.state_dict(), scaler.is_enabled(), off.is_enabled(), off.get_scale()]
+
+    assert run(tensorgrad) == run(torch)
+
+
 def test_not_enabled_it_only_steps() -> None:
     w = Parameter([1.0])
     optimizer, scaler = optim.SGD([w], lr=0.5), amp.GradScaler("cpu", enabled=False)
