@@ -103,11 +103,12 @@ def _fused(
             sent[2] = np.matmul(used.swapaxes(-1, -2), g)
         if not need_scores:
             return sent
-        # of softmax: weights * (slope - the row's sum of weights * slope), and that sum is the one of g * out
+        # of softmax: weights * (slope - the row's sum of weights * slope); the sum of g * out is the same and shorter,
+        # but where one weight is 1 it leaves the rounding of a product, times keys, instead of 0
         slope = np.matmul(g, v.swapaxes(-1, -2))
         if drop is not None:
             slope = drop(slope)
-        slope -= np.einsum("...i,...i->...", g, out)[..., None]
+        slope -= np.einsum("...i,...i->...", weights, slope)[..., None]
         slope *= weights
         if wanted[3:]:
             sent[3] = slope

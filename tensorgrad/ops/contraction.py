@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 
 from tensorgrad.dtypes import sum_dtype
+from tensorgrad.sums import sum_over
 
 Names = Sequence[str | int]
 
@@ -91,8 +92,7 @@ def _summed(a: np.ndarray, names: Names, needed: Iterable[str | int]) -> tuple[n
     axes = tuple(i for i, name in enumerate(names) if name not in needed)
     if not axes:
         return a, names
-    total = np.asarray(a.sum(axis=axes, dtype=a.dtype))
-    return total, tuple(name for name in names if name in needed)
+    return sum_over(a, axes, dtype=a.dtype), tuple(name for name in names if name in needed)
 
 
 def _grouped(a: np.ndarray, names: Names, *groups: Names) -> np.ndarray:

@@ -20,6 +20,7 @@ from tensorgrad.ops.norms import vector_norm
 from tensorgrad.ops.operands import apply, composed, is_lifted, pair
 from tensorgrad.ops.reduce import mean
 from tensorgrad.settings import real
+from tensorgrad.sums import sum_over
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -54,14 +55,15 @@ def layer_norm(
     out = xhat if w is None else xhat * w
     if b is not None:
         out = np.add(out, b, out=None if out is xhat else out)
+    biased = b is not None
     full, wanted = operands[0]._data.shape, [x._requires_grad for x in operands]
 
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
         g = g.reshape(rows_shape).astype(xhat.dtype, copy=False)
         product = g * xhat
-        sent = [product.sum(0).reshape(shape)] if w is not None else []
-        if b is not None:
-            sent.append(g.sum(0).reshape(shape))
+        sent = [sum_over(product, 0).reshape(shape)] if w is not None else []
+        if biased:
+            sent.append(sum_over(g, 0).reshape(shape))
         if not wanted[0]:
             return [None, *sent]
         # weights for the means over a row, which are then subtracted
@@ -115,7 +117,7 @@ def rms_norm(
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
         g = g.reshape(rows_shape).astype(xhat.dtype, copy=False)
         product = g * xhat
-        sent = [product.sum(0).reshape(shape)] if w is not None else []
+        sent = [sum_over(product, 0).reshape(shape)] if w is not None else []
         if not wanted[0]:
             return [None, *sent]
         slope = g * w if w is not None else g.copy()
@@ -214,7 +216,7 @@ def cosine_similarity(
     (unit_a, length_a, live_a), (unit_b, length_b, live_b) = (
         _unit(np.broadcast_to(v, products.shape).astype(run, copy=False), d, eps) for v in (a, b)
     )
-    cosine = (unit_a * unit_b).sum(d, keepdims=True)
+    cosine = sum_over(unit_a * unit_b, d, True)
     out = lift.nodes(cosine) if a.dtype == object else cosine.astype(a.dtype)
 
     def towards(unit: np.ndarray, other: np.ndarray, length: np.ndarray, live: np.ndarray) -> Any:
@@ -230,7 +232,7 @@ def cosine_similarity(
 
 def _unit(a: np.ndarray, d: int, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`a` divided by its length along `d`, that length, and where it counts: where it is not below `eps`."""
-    squares = (a * a).sum(d, keepdims=True)
+    squares = sum_over(a * a, d, True)
     length = np.sqrt(lift.nodes(squares) if a.dtype == object else squares)
     live = lift.numbers(length) >= eps
     length = np.where(live | np.isnan(lift.numbers(length)), length, eps)

@@ -13,6 +13,7 @@ from tensorgrad.dtypes import as_dtype, sum_dtype
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, operand
 from tensorgrad.ops.axes import Dims, either, normalize, normalize_one
+from tensorgrad.sums import sum_over
 
 
 def reduction(
@@ -82,8 +83,8 @@ def check_real(op: str, a: np.ndarray) -> None:
 def total(a: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
     """The sum, in the dtype in which it runs."""
     a = np.asarray(a)  # of one scalar node NumPy's functions make a bare one
-    out = a.sum(axis=axes, keepdims=keep, dtype=sum_dtype(a.dtype))
-    return lift.nodes(out) if a.dtype == object else np.asarray(out)
+    out = sum_over(a, axes, keep, sum_dtype(a.dtype))
+    return lift.nodes(out) if a.dtype == object else out
 
 
 def count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:

@@ -20,10 +20,12 @@ def cumsum(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | Non
     """The sums of the elements up to each one, along `dim`; the shape stays. Of integers and booleans int64."""
     x, where = along("cumsum", x, dim, axis)
     a = cast("cumsum", x._data, dtype)
-    shape, run = a.shape, sum_dtype(a.dtype)
+    shape = a.shape
+    # a running sum has all the roundings before it, so floats run in float64
+    run = np.dtype(np.float64) if a.dtype.kind == "f" else sum_dtype(a.dtype)
     out = np.add.accumulate(one_axis_at_least(a), axis=where, dtype=run)
-    if a.dtype == np.float16:
-        out = out.astype(a.dtype)
+    if a.dtype.kind == "f":
+        out = out.astype(a.dtype, copy=False)
     if a.dtype == object:
         out = _apart("cumsum", out)
 

@@ -18,6 +18,7 @@ from tensorgrad.ops.functions import exp, log
 from tensorgrad.ops.operands import composed, floats, widened
 from tensorgrad.ops.reduce import sum
 from tensorgrad.ops.reducing import along, cast, check_float, kept, reduction, without
+from tensorgrad.sums import sum_over
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -34,12 +35,12 @@ def softmax(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | No
         return composed("softmax", lambda x: _softmax(x, axes), x)
     out = np.asarray(widened(a) - _largest(a, axes))
     np.exp(out, out=out)
-    out /= out.sum(axis=axes, keepdims=True)
+    out /= sum_over(out, axes, True)
     out = out.astype(a.dtype, copy=False)
 
     def rule(g: np.ndarray) -> np.ndarray:
         sent = np.asarray(g * out)
-        np.subtract(g, sent.sum(axis=axes, keepdims=True, dtype=sum_dtype(sent.dtype)), out=sent)
+        np.subtract(g, sum_over(sent, axes, True, sum_dtype(sent.dtype)), out=sent)
         sent *= out
         return sent
 
@@ -56,12 +57,12 @@ def log_softmax(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int 
     if a.dtype == object:
         return composed("log_softmax", lambda x: _log_softmax(x, axes), x)
     out = np.asarray(widened(a) - _largest(a, axes))
-    out -= np.log(np.exp(out).sum(axis=axes, keepdims=True))
+    out -= np.log(sum_over(np.exp(out), axes, True))
     out = out.astype(a.dtype, copy=False)
 
     def rule(g: np.ndarray) -> np.ndarray:
         sent = np.asarray(np.exp(out))
-        sent *= g.sum(axis=axes, keepdims=True, dtype=sum_dtype(g.dtype))
+        sent *= sum_over(g, axes, True, sum_dtype(g.dtype))
         np.subtract(g, sent, out=sent)
         return sent
 
@@ -89,7 +90,7 @@ def logsumexp(
     largest = _finite(_largest(a, axes))
     shifted = np.asarray(widened(a) - largest)
     np.exp(shifted, out=shifted)
-    log_sum = np.asarray(np.log(shifted.sum(axis=axes, keepdims=True)))
+    log_sum = np.asarray(np.log(sum_over(shifted, axes, True)))
     out = np.asarray(log_sum + largest)
 
     def rule(g: np.ndarray) -> np.ndarray:

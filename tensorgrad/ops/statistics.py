@@ -98,10 +98,16 @@ def _var(
     check_real(op, a)
     n = max(count(a.shape, axes) - _correction(op, unbiased, correction), 0)
     center = total(a, axes, True) / count(a.shape, axes)
+    # the mean of the distances from it: the rounding of the mean, which would stay in every distance
+    rest = 0 if a.dtype == object else total(a - center, axes, True) / count(a.shape, axes)
+
+    def distances() -> np.ndarray:
+        return a - center - rest
+
     wide, after = kept(a.shape, axes), kept(a.shape, axes) if keep else without(a.shape, axes)
-    out = total(np.square(a - center), axes, True) / n
+    out = total(np.square(distances()), axes, True) / n
     if root:
-        out = root_of_nodes(out) if a.dtype == object else _root(out, a - center, axes, n)
+        out = root_of_nodes(out) if a.dtype == object else _root(out, distances(), axes, n)
     slope = 2 / n if n else np.inf
     deviation = out if root else None
 
@@ -109,7 +115,7 @@ def _var(
         g = g.reshape(wide)
         if deviation is not None:
             g = np.where(deviation == 0, 0, g / (2 * deviation))
-        return slope * g * (a - center)
+        return slope * g * distances()
 
     return record(op, out.astype(a.dtype, copy=False).reshape(after), (x, rule))
 
