@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tensorgrad import amp, autograd, backends, cuda, linalg, missing, nn, optim, random, utils
+from tensorgrad.backends import (
+    get_num_threads,
+    set_float32_matmul_precision,
+    set_num_threads,
+    use_deterministic_algorithms,
+)
 from tensorgrad.checks import debug, set_debug
+from tensorgrad.constructors import BoolTensor, ByteTensor, DoubleTensor, FloatTensor, HalfTensor, IntTensor, LongTensor
 from tensorgrad.creation import (
     arange,
     as_tensor,
@@ -63,7 +70,7 @@ from tensorgrad.ops.arithmetic import (
     true_divide,
 )
 from tensorgrad.ops.casting import clone
-from tensorgrad.ops.choosing import clamp, clip, masked_fill, maximum, minimum, nan_to_num, where
+from tensorgrad.ops.choosing import clamp, clamp_max, clamp_min, clip, masked_fill, maximum, minimum, nan_to_num, where
 from tensorgrad.ops.comparisons import (
     allclose,
     bitwise_and,
@@ -91,8 +98,9 @@ from tensorgrad.ops.comparisons import (
     ne,
     not_equal,
 )
+from tensorgrad.ops.counting import bincount, bucketize, histc, isin, searchsorted, unique
 from tensorgrad.ops.einsum import einsum, inner, tensordot
-from tensorgrad.ops.extremes import amax, amin, argmax, argmin, max, min
+from tensorgrad.ops.extremes import amax, amin, argmax, argmin, max, median, min
 from tensorgrad.ops.flipping import flip, fliplr, flipud, roll
 from tensorgrad.ops.functions import (
     acos,
@@ -126,15 +134,19 @@ from tensorgrad.ops.gathering import (
     take,
     take_along_dim,
 )
+from tensorgrad.ops.inverses import acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asinh, atanh
 from tensorgrad.ops.joining import cat, chunk, concat, concatenate, dstack, hstack, split, stack, unbind, vstack
 from tensorgrad.ops.linalg import addmm, bmm, dot, matmul, mm, mv, outer, trace
+from tensorgrad.ops.normalization import cosine_similarity, layer_norm, rms_norm
 from tensorgrad.ops.norms import norm
+from tensorgrad.ops.pairs import addcdiv, addcmul, atan2, fmod, logaddexp
+from tensorgrad.ops.products import baddbmm, cdist, cross, kron
 from tensorgrad.ops.reduce import all, any, count_nonzero, mean, prod, sum
 from tensorgrad.ops.repeating import broadcast_tensors, broadcast_to, meshgrid, repeat_interleave, tile
 from tensorgrad.ops.rounding import ceil, floor, round, sign, trunc
-from tensorgrad.ops.scans import cumprod, cumsum
-from tensorgrad.ops.scattering import index_add, scatter, scatter_add
-from tensorgrad.ops.shape import flatten, reshape, squeeze, unflatten, unsqueeze
+from tensorgrad.ops.scans import cumprod, cumsum, diff
+from tensorgrad.ops.scattering import index_add, index_fill, scatter, scatter_add
+from tensorgrad.ops.shape import flatten, ravel, reshape, squeeze, unflatten, unsqueeze
 from tensorgrad.ops.softmax import log_softmax, logsumexp, softmax
 from tensorgrad.ops.sorting import argsort, sort, topk
 from tensorgrad.ops.statistics import std, std_mean, var, var_mean
@@ -178,6 +190,8 @@ from tensorgrad.sampling import (
 from tensorgrad.serialization import load, save
 from tensorgrad.tensor import Tensor
 
+__version__ = "0.1.0"
+
 float16, float32, float64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 int8, int16, int32, int64 = np.dtype(np.int8), np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64)
 uint8, bool = np.dtype(np.uint8), np.dtype(np.bool_)
@@ -188,33 +202,38 @@ Size = tuple
 inf, nan, pi, e, newaxis = np.inf, np.nan, np.pi, np.e, None
 
 __all__ = [
-    "Explanation", "Generator", "Size", "Tensor", "abs", "absolute", "acos", "add", "addmm", "all", "allclose",
-    "amax", "amin", "amp", "any", "arange", "argmax", "argmin", "argsort", "argwhere", "as_tensor", "asarray",
-    "asin", "atan", "autograd", "backends", "bernoulli", "bitwise_and", "bitwise_not", "bitwise_or",
-    "bitwise_xor", "bmm", "bool", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "can_cast", "cat",
-    "ceil", "chunk", "clamp", "clip", "clone", "concat", "concatenate", "cos", "cosh", "count_nonzero", "cuda",
-    "cumprod", "cumsum", "debug", "default_generator", "device", "diag", "diagonal", "div", "divide", "dot",
-    "double", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "enable_grad", "eq", "equal", "erf", "exp",
-    "exp2", "explain", "expm1", "eye", "finfo", "flatten", "flip", "fliplr", "flipud", "float", "float16",
-    "float32", "float64", "floor", "floor_divide", "from_numpy", "full", "full_like", "gather", "ge",
-    "get_default_dtype", "get_rng_state", "greater", "greater_equal", "gt", "half", "hstack", "iinfo",
-    "index_add", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int", "int8", "int16",
-    "int32", "int64", "is_complex", "is_floating_point", "is_grad_enabled", "is_inference_mode_enabled",
-    "is_nonzero", "is_tensor", "isclose", "isfinite", "isinf", "isnan", "le", "lerp", "less", "less_equal",
-    "linalg", "linspace", "load", "log", "log1p", "log2", "log10", "log_softmax", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logspace", "logsumexp", "long", "lt", "manual_seed", "masked_fill",
-    "masked_select", "matmul", "max", "maximum", "mean", "meshgrid", "min", "minimum", "mm", "moveaxis",
-    "movedim", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "narrow", "ne", "neg", "negative",
-    "newaxis", "nn", "no_grad", "nonzero", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim",
-    "outer", "permute", "pi", "positive", "pow", "prod", "promote_types", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "random", "randperm", "reciprocal", "relu", "remainder",
-    "repeat_interleave", "reshape", "result_type", "roll", "round", "rsqrt", "save", "scatter", "scatter_add",
-    "seed", "select", "set_debug", "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state",
-    "short", "sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack",
-    "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan",
-    "tanh", "tensor", "tensordot", "tile", "topk", "trace", "transpose", "tril", "tril_indices", "triu",
-    "triu_indices", "true_divide", "trunc", "uint8", "unbind", "unflatten", "unsqueeze", "utils", "var",
-    "var_mean", "vstack", "where", "zeros", "zeros_like",
+    "BoolTensor", "ByteTensor", "DoubleTensor", "Explanation", "FloatTensor", "Generator", "HalfTensor",
+    "IntTensor", "LongTensor", "Size", "Tensor", "abs", "absolute", "acos", "acosh", "add", "addcdiv", "addcmul",
+    "addmm", "all", "allclose", "amax", "amin", "amp", "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "argwhere", "as_tensor", "asarray", "asin",
+    "asinh", "atan", "atan2", "atanh", "autograd", "backends", "baddbmm", "bernoulli", "bincount", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool", "broadcast_shapes", "broadcast_tensors",
+    "broadcast_to", "bucketize", "can_cast", "cat", "cdist", "ceil", "chunk", "clamp", "clamp_max", "clamp_min",
+    "clip", "clone", "concat", "concatenate", "cos", "cosh", "cosine_similarity", "count_nonzero", "cross",
+    "cuda", "cumprod", "cumsum", "debug", "default_generator", "device", "diag", "diagonal", "diff", "div",
+    "divide", "dot", "double", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "enable_grad", "eq",
+    "equal", "erf", "exp", "exp2", "explain", "expm1", "eye", "finfo", "flatten", "flip", "fliplr", "flipud",
+    "float", "float16", "float32", "float64", "floor", "floor_divide", "fmod", "from_numpy", "full", "full_like",
+    "gather", "ge", "get_default_dtype", "get_num_threads", "get_rng_state", "greater", "greater_equal", "gt",
+    "half", "histc", "hstack", "iinfo", "index_add", "index_fill", "index_select", "inf", "inference_mode",
+    "initial_seed", "inner", "int", "int8", "int16", "int32", "int64", "is_complex", "is_floating_point",
+    "is_grad_enabled", "is_inference_mode_enabled", "is_nonzero", "is_tensor", "isclose", "isfinite", "isin",
+    "isinf", "isnan", "kron", "layer_norm", "le", "lerp", "less", "less_equal", "linalg", "linspace", "load",
+    "log", "log1p", "log2", "log10", "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logspace", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "masked_select", "matmul",
+    "max", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "moveaxis", "movedim", "mul",
+    "multinomial", "multiply", "mv", "nan", "nan_to_num", "narrow", "ne", "neg", "negative", "newaxis", "nn",
+    "no_grad", "nonzero", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "outer",
+    "permute", "pi", "positive", "pow", "prod", "promote_types", "rand", "rand_like", "randint", "randint_like",
+    "randn", "randn_like", "random", "randperm", "ravel", "reciprocal", "relu", "remainder", "repeat_interleave",
+    "reshape", "result_type", "rms_norm", "roll", "round", "rsqrt", "save", "scatter", "scatter_add",
+    "searchsorted", "seed", "select", "set_debug", "set_default_dtype", "set_float32_matmul_precision",
+    "set_grad_enabled", "set_num_threads", "set_printoptions", "set_rng_state", "short", "sigmoid", "sign", "sin",
+    "sinh", "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "std_mean", "sub",
+    "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tanh", "tensor",
+    "tensordot", "tile", "topk", "trace", "transpose", "tril", "tril_indices", "triu", "triu_indices",
+    "true_divide", "trunc", "uint8", "unbind", "unflatten", "unique", "unsqueeze", "use_deterministic_algorithms",
+    "utils", "var", "var_mean", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name

@@ -20,3 +20,20 @@ class Backend(SimpleNamespace):
 mps = Backend()
 cuda = Backend(matmul=SimpleNamespace(allow_tf32=False))
 cudnn = Backend(enabled=False, deterministic=True, benchmark=False, allow_tf32=False)
+
+
+def set_num_threads(threads: int) -> None:
+    """Nothing: how many threads a product of matrices takes is up to the library that NumPy was built with."""
+
+
+def get_num_threads() -> int:
+    """1: a program here runs in the thread that calls it."""
+    return 1
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Nothing: products of float32 are computed in float32."""
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Nothing: the same program gives the same numbers."""

@@ -15,6 +15,8 @@ import numpy as np
 
 from tensorgrad.versions import held_arrays
 
+_debugging = False
+_watching = False
 _enabled = False
 
 
@@ -25,14 +27,27 @@ def enabled() -> bool:
 
 def set_debug(on: bool) -> None:
     """Turn the assertions on or off for every thread."""
-    global _enabled
-    _enabled = bool(on)
+    global _debugging, _enabled
+    _debugging = bool(on)
+    _enabled = _debugging or _watching
+
+
+def watching() -> bool:
+    """Whether contributions are searched for nan as well."""
+    return _watching
+
+
+def watch(on: bool) -> None:
+    """Search contributions for nan, for every thread; the assertions are on as long as that."""
+    global _watching, _enabled
+    _watching = bool(on)
+    _enabled = _debugging or _watching
 
 
 @contextmanager
 def debug(on: bool = True) -> Iterator[None]:
     """Turn the assertions on (or off) inside a `with`."""
-    before = _enabled
+    before = _debugging
     set_debug(on)
     try:
         yield
@@ -52,11 +67,20 @@ def gradient(node: Any) -> None:
 
 
 def contribution(node: Any, parent: Any, sent: np.ndarray) -> None:
-    """Raise AssertionError unless `sent` has the shape of the operand, or of the result it was broadcast to."""
+    """Raise AssertionError unless `sent` has the shape of the operand, or of the result it was broadcast to; and
+    RuntimeError for nan in it, if that is watched for."""
     if sent.shape not in (parent.data.shape, node.data.shape):
         raise AssertionError(
             f"{node._op}: the rule sent a contribution of shape {sent.shape} to an operand of shape "
             f"{parent.data.shape}; the result has shape {node.data.shape}"
+        )
+    if _watching and sent.dtype.kind == "f" and np.isnan(sent).any():
+        had = "held nan already: look at what sent it" if np.isnan(node.grad).any() else "held none: it arose here"
+        places = [i for i, other in enumerate(node._prev) if other is parent]
+        raise RuntimeError(
+            f"anomaly: {node._op!r}, which gave a result of shape {node.data.shape}, sent nan to its operand "
+            f"{' and '.join(map(str, places))}, counted from 0, of shape {parent.data.shape}; the gradient of the "
+            f"result {had}"
         )
 
 
@@ -67,8 +91,7 @@ def remember(node: Any) -> None:
 
 def unchanged(node: Any) -> None:
     """Raise AssertionError unless these arrays hold what they held when `node` was recorded."""
-    before = getattr(node, "_checksums", None)
-    if before is not None and before != _checksums(node):
+    if node._checksums is not None and node._checksums != _checksums(node):
         raise AssertionError(
             f"{node._op}: the elements of an array that its rule needs were changed in place between forward and "
             "backward, e.g. by x.data[...] = ...: change a clone(), or go backward first"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tensorgrad import creation, devices, layout, missing, queries, sampling
+from tensorgrad import creation, devices, layout, missing, operation, queries, sampling
 from tensorgrad.node import ArrayNode
 from tensorgrad.ops import (
     activations,
@@ -14,14 +14,18 @@ from tensorgrad.ops import (
     casting,
     choosing,
     comparisons,
+    counting,
     einsum,
     extremes,
     flipping,
     functions,
     gathering,
+    inverses,
     joining,
     linalg,
     norms,
+    pairs,
+    products,
     reduce,
     repeating,
     rounding,
@@ -66,6 +70,12 @@ class Methods(ArrayNode):
     square = arithmetic.square
     reciprocal = arithmetic.reciprocal
     lerp = arithmetic.lerp
+    addcmul = pairs.addcmul
+    addcdiv = pairs.addcdiv
+    atan2 = pairs.atan2
+    arctan2 = pairs.atan2
+    logaddexp = pairs.logaddexp
+    fmod = pairs.fmod
     exp = functions.exp
     exp2 = functions.exp2
     expm1 = functions.expm1
@@ -83,6 +93,15 @@ class Methods(ArrayNode):
     atan = functions.atan
     sinh = functions.sinh
     cosh = functions.cosh
+    asinh = inverses.asinh
+    acosh = inverses.acosh
+    atanh = inverses.atanh
+    arcsin = inverses.arcsin
+    arccos = inverses.arccos
+    arctan = inverses.arctan
+    arcsinh = inverses.arcsinh
+    arccosh = inverses.arccosh
+    arctanh = inverses.arctanh
     tanh = functions.tanh
     erf = functions.erf
     sigmoid = activations.sigmoid
@@ -96,6 +115,8 @@ class Methods(ArrayNode):
     minimum = choosing.minimum
     clamp = choosing.clamp
     clip = choosing.clip
+    clamp_min = choosing.clamp_min
+    clamp_max = choosing.clamp_max
     masked_fill = choosing.masked_fill
     nan_to_num = choosing.nan_to_num
     eq = comparisons.eq
@@ -134,8 +155,10 @@ class Methods(ArrayNode):
     amin = extremes.amin
     argmax = extremes.argmax
     argmin = extremes.argmin
+    median = extremes.median
     cumsum = scans.cumsum
     cumprod = scans.cumprod
+    diff = scans.diff
     var = statistics.var
     std = statistics.std
     norm = norms.norm
@@ -150,6 +173,7 @@ class Methods(ArrayNode):
     view_as = shaping.view_as
     reshape_as = shaping.reshape_as
     flatten = shaping.flatten
+    ravel = shaping.ravel
     unflatten = shaping.unflatten
     squeeze = shaping.squeeze
     unsqueeze = shaping.unsqueeze
@@ -213,9 +237,13 @@ class Methods(ArrayNode):
     scatter = scattering.scatter
     scatter_add = scattering.scatter_add
     index_add = scattering.index_add
+    index_fill = scattering.index_fill
     sort = sorting.sort
     argsort = sorting.argsort
     topk = sorting.topk
+    unique = counting.unique
+    bincount = counting.bincount
+    histc = counting.histc
 
     # -- linalg ----------------------------------------------------------------------------------------------------
 
@@ -226,6 +254,9 @@ class Methods(ArrayNode):
     outer = linalg.outer
     inner = einsum.inner
     addmm = linalg.addmm
+    baddbmm = products.baddbmm
+    cross = products.cross
+    kron = products.kron
     trace = linalg.trace
 
     # -- types and copies ------------------------------------------------------------------------------------------
@@ -262,6 +293,25 @@ class Methods(ArrayNode):
     @property
     def is_cuda(self) -> Literal[False]:
         return False
+
+    @property
+    def is_cpu(self) -> Literal[True]:
+        return True
+
+    @property
+    def itemsize(self) -> Any:
+        """The number of bytes of one element."""
+        return self._data.itemsize
+
+    @property
+    def nbytes(self) -> Any:
+        """The number of bytes of all elements."""
+        return self._data.nbytes
+
+    @property
+    def grad_fn(self) -> operation.Operation | None:
+        """The operation whose result this is, None for a leaf and for a constant: to be printed or asked for."""
+        return operation.made_by(self)
 
     if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
         __getattr__ = missing.attribute

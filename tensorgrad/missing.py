@@ -24,12 +24,12 @@ _NO_SPARSE = "tensors are dense: use the indexing x[i] and index_select, scatter
 _NO_FFT = "numpy.fft computes it outside the graph; write an autograd.Function for its gradient"
 _NO_FUNCTION_TRANSFORM = "use autograd.grad for gradients, and a Python loop and stack in place of vmap"
 _NO_PROCESSES = "there is one process and one thread of computation: leave it out"
-_NO_DATA = "iterate over slices of randperm(n), e.g. for i in randperm(n).split(batch_size)"
 _NO_HIGHER = "gradients have no graph of their own (no create_graph): autograd.gradcheck has finite differences"
 _NO_AUTOCAST = "there is no automatic choice of precision: leave it out, or cast with .to(dtype)"
 _NO_DECOMPOSITION = "numpy.linalg computes it on .data, outside the graph; write an autograd.Function for its gradient"
 _NO_COUNTING = "it has no gradient: NumPy's function of that name takes .data"
 _NO_ORDER_STATISTIC = "sort along the dim and take elements by index"
+_NO_SHAPE_IN_PLACE = "no shape is changed in place: write x = x.reshape(...) or the like"
 _NO_CONSTANT_CLASS = "tensor(data, dtype=...) makes a tensor of any dtype"
 
 _NEAREST: dict[str, str] = {
@@ -49,38 +49,30 @@ _NEAREST: dict[str, str] = {
     **dict.fromkeys(("mps", "xpu", "pin_memory", "get_device"), _NO_DEVICE),
     **dict.fromkeys(("bfloat16", "float8_e4m3fn", "float8_e5m2", "quantization", "quint8", "qint8"), _NO_SUCH_DTYPE),
     **dict.fromkeys(("compile", "jit", "fx", "export", "onnx", "_dynamo"), _NO_COMPILER),
-    **dict.fromkeys(("set_float32_matmul_precision", "use_deterministic_algorithms"), _NO_COMPILER),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "to_sparse", "to_dense"), _NO_SPARSE),
     **dict.fromkeys(("fft", "stft", "istft"), _NO_FFT),
     **dict.fromkeys(("vmap", "func", "jvp", "vjp", "jacrev", "jacfwd"), _NO_FUNCTION_TRANSFORM),
     **dict.fromkeys(("distributed", "multiprocessing", "DataParallel", "parallel", "share_memory_"), _NO_PROCESSES),
-    **dict.fromkeys(("set_num_threads", "get_num_threads", "set_num_interop_threads"), _NO_PROCESSES),
-    **dict.fromkeys(("DataLoader", "Dataset", "TensorDataset", "random_split"), _NO_DATA),
     **dict.fromkeys(("create_graph", "gradgradcheck", "hessian", "jacobian"), _NO_HIGHER),
     **dict.fromkeys(("autocast", "custom_fwd", "custom_bwd"), _NO_AUTOCAST),
-    **dict.fromkeys(("FloatTensor", "DoubleTensor", "HalfTensor", "LongTensor", "IntTensor"), _NO_CONSTANT_CLASS),
-    **dict.fromkeys(("ShortTensor", "ByteTensor", "BoolTensor"), _NO_CONSTANT_CLASS),
+    **dict.fromkeys(("ShortTensor", "CharTensor", "BFloat16Tensor"), _NO_CONSTANT_CLASS),
     **dict.fromkeys(("inv", "pinv", "det", "slogdet", "logdet", "solve", "lstsq", "cholesky"), _NO_DECOMPOSITION),
     **dict.fromkeys(("svd", "svdvals", "qr", "lu", "eig", "eigh", "eigvals", "eigvalsh", "inverse"), _NO_DECOMPOSITION),
-    **dict.fromkeys(("unique", "bincount", "searchsorted", "histogram", "isin", "lcm", "gcd"), _NO_COUNTING),
-    **dict.fromkeys(("median", "quantile", "kthvalue", "nanmedian", "nanquantile"), _NO_ORDER_STATISTIC),
-    **dict.fromkeys(("baddbmm", "addbmm", "addmv", "addr"), "write c + a @ b"),
-    **dict.fromkeys(("addcmul", "addcdiv"), "write x + value * a * b or x + value * a / b"),
-    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "ravel"), "use reshape, flatten or unsqueeze"),
+    **dict.fromkeys(("unique_consecutive", "histogram", "histogramdd", "lcm", "gcd"), _NO_COUNTING),
+    **dict.fromkeys(("quantile", "kthvalue", "mode", "nanmedian", "nanquantile"), _NO_ORDER_STATISTIC),
+    **dict.fromkeys(("addbmm", "addmv", "addr"), "write c + a @ b"),
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d"), "use reshape, flatten or unsqueeze"),
     **dict.fromkeys(
         ("lgamma", "digamma", "polygamma", "erfinv", "i0"), "write an autograd.Function with scipy.special"
     ),
-    "logaddexp": "use logsumexp(stack((a, b)), 0)",
-    "cdist": "broadcast: (a[:, None] - b).norm(dim=-1)",
-    "fmod": "remainder has the divisor's sign",
     "fmax": "maximum lets nan through",
     "fmin": "minimum lets nan through",
-    "cross": "write its three components with indexing and stack",
-    "kron": "use einsum and reshape",
     "set_default_device": _NO_DEVICE,
-    "data": _NO_DATA,
-    "grad_fn": "._op names the operation and ._prev its operands",
     "set_default_tensor_type": "use set_default_dtype",
+    "detach_": "write x = x.detach()",
+    "erfc": "write 1 - erf(x)",
+    **dict.fromkeys(("cummax", "cummin"), "take amax or amin of growing slices, and stack them"),
+    **dict.fromkeys(("unsqueeze_", "squeeze_", "t_", "transpose_", "resize_"), _NO_SHAPE_IN_PLACE),
     "hub": "no models are downloaded; load reads files",
     "profiler": "time.perf_counter and Python's cProfile measure",
     "data_ptr": "the memory is .data, a NumPy array",
@@ -107,6 +99,7 @@ _PLACES = {
     "tensorgrad.nn.init": "nn.init.{}",
     "tensorgrad.nn.utils": "nn.utils.{}",
     "tensorgrad.autograd": "autograd.{}",
+    "tensorgrad.utils.data": "utils.data.{}",
 }
 """Where a name may be that was looked for in another place, and how it is written then."""
 

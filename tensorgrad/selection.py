@@ -27,7 +27,7 @@ ELEMENTWISE = frozenset(
     + - * / ** neg abs sign sqrt rsqrt square exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh
     cosh tanh erf sigmoid logsigmoid softplus relu leaky_relu elu gelu silu hardtanh relu6 clamp clamp_min clamp_max
     clamp_between maximum minimum where reciprocal floor ceil round trunc lerp masked_fill remainder add sub clone to
-    nan_to_num dropout
+    nan_to_num dropout atan2 logaddexp fmod asinh acosh atanh
     """.split()
 )
 """Operations whose rules act on each element: element i of a contribution depends on element i of the gradient."""
@@ -40,7 +40,7 @@ MOVES = frozenset(
     reshape view flatten squeeze unsqueeze transpose permute mT T swapaxes movedim expand broadcast_to repeat tile
     roll flip pad stack cat split chunk unbind gather index_select take_along_dim masked_select index sum mean
     tril triu diagonal sort topk max min contiguous unflatten H moveaxis meshgrid repeat_interleave hstack vstack dstack
-    take diag scatter scatter_add setitem amax amin trace embedding index_add cumsum
+    take diag scatter scatter_add setitem amax amin median trace embedding index_add cumsum
     """.split()
 )
 """Operations whose rules copy or add up elements of the gradient, times numbers that do not cancel."""

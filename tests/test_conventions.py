@@ -22,10 +22,11 @@ NAMES += ("min", "amax", "amin", "prod", "cumprod", "cumsum", "norm", "std", "va
 NAMES += ("softmax", "log_softmax", "logsumexp")
 NAMES += tuple(
     """
-    sign clamp floor round remainder nan_to_num maximum minimum where rsqrt reciprocal log2 log1p asin acos tan atan square exp2
-    expm1 sinh cosh erf relu6 hardtanh leaky_relu elu gelu silu softplus logsigmoid
+    sign clamp floor round remainder nan_to_num maximum minimum where rsqrt reciprocal log2 log1p asin acos tan atan
+    square exp2 expm1 sinh cosh erf relu6 hardtanh leaky_relu elu gelu silu softplus logsigmoid
     """.split()
 )
+NAMES += ("median", "fmod", "asinh", "acosh", "atanh", "atan2", "logaddexp")
 NAMES += ("tensor", "gather", "scatter", "scatter_add", "sort", "topk", "tril", "squeeze", "cat", "chunk")
 LITERALS = {"nan": math.nan, "inf": math.inf}
 

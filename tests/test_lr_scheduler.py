@@ -28,6 +28,15 @@ SCHEDULES = {
     "cosine": lambda s, o: s.CosineAnnealingLR(o, 10, eta_min=0.01),
     "cosine, short": lambda s, o: s.CosineAnnealingLR(o, 1),
     "cosine, down and up again": lambda s, o: s.CosineAnnealingLR(o, 4, eta_min=0.01),
+    "polynomial": lambda s, o: s.PolynomialLR(o, 7, power=2.0),
+    "polynomial, a line": lambda s, o: s.PolynomialLR(o),
+    "one cycle": lambda s, o: s.OneCycleLR(o, 0.9, total_steps=60),
+    "one cycle in straight lines": lambda s, o: s.OneCycleLR(
+        o, [0.9, 0.1], epochs=12, steps_per_epoch=5, anneal_strategy="linear", pct_start=0.4, div_factor=10.0
+    ),
+    "one cycle in three phases": lambda s, o: s.OneCycleLR(
+        o, 0.9, 60, three_phase=True, final_div_factor=100.0, cycle_momentum=False
+    ),
     "warmup and cosine": lambda s, o: s.SequentialLR(
         o, [s.LinearLR(o, 0.01, total_iters=5), s.CosineAnnealingLR(o, 20, eta_min=1e-3)], [5]
     ),
@@ -229,3 +238,48 @@ def test_functions_and_metrics_are_checked() -> None:
     for metric in (None, "low", tensorgrad.ones(2)):
         with pytest.raises(TypeError, match=r"ReduceLROnPlateau.step: the metric is one number, got"):
             lr_scheduler.ReduceLROnPlateau(optimizer_of(tensorgrad)).step(metric)
+
+
+@pytest.mark.parametrize("kind", ["SGD", "AdamW"])
+@pytest.mark.parametrize("three_phase", [False, True])
+def test_one_cycle_moves_the_momentum_as_torch_does(torch: ModuleType, kind: str, three_phase: bool) -> None:
+    found = []
+    for library in (tensorgrad, torch):
+        p = library.nn.Parameter(library.ones(1))
+        optimizer = getattr(library.optim, kind)([p], lr=0.1, **({"momentum": 0.9} if kind == "SGD" else {}))
+        schedule = library.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, 20, three_phase=three_phase)
+        rows = []
+        for _ in range(19):
+            group = optimizer.param_groups[0]
+            rows.append([group["lr"], group["momentum"] if kind == "SGD" else group["betas"][0]])
+            optimizer.step()
+            schedule.step()
+        found.append(rows)
+    np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "give total_steps, or both epochs and steps_per_epoch"),
+        ({"total_steps": 0}, "the number of steps is 0"),
+        ({"total_steps": 5, "pct_start": 2.0}, "pct_start is 2.0"),
+        ({"total_steps": 5, "anneal_strategy": "sin"}, "anneal_strategy is 'cos' or 'linear', got 'sin'"),
+        ({"total_steps": 5, "max_lr": [1.0]}, "1 values of max_lr for 2 groups"),
+    ],
+)
+def test_one_cycle_refuses(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        lr_scheduler.OneCycleLR(optimizer_of(tensorgrad), **{"max_lr": 1.0, **arguments})
+
+
+def test_one_cycle_ends() -> None:
+    optimizer = optimizer_of(tensorgrad)
+    schedule = lr_scheduler.OneCycleLR(optimizer, 1.0, 3)
+    with pytest.raises(ValueError, match="step 4 of 3: the cycle is over"):
+        rates(optimizer, schedule, steps=4)
+    optimizer.param_groups[0].pop("momentum")
+    with pytest.raises(ValueError, match="cycle_momentum=False"):
+        lr_scheduler.OneCycleLR(optimizer, 1.0, 3)
+    with pytest.raises(ValueError, match="PolynomialLR: total_iters is 0"):
+        lr_scheduler.PolynomialLR(optimizer_of(tensorgrad), 0)

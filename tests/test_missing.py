@@ -18,7 +18,7 @@ from tensorgrad import Tensor, missing, nn
 PACKAGES = (
     "tensorgrad", "tensorgrad.amp", "tensorgrad.autograd", "tensorgrad.cuda", "tensorgrad.linalg", "tensorgrad.nn",
     "tensorgrad.nn.functional", "tensorgrad.nn.init", "tensorgrad.nn.utils", "tensorgrad.optim",
-    "tensorgrad.optim.lr_scheduler", "tensorgrad.utils",
+    "tensorgrad.optim.lr_scheduler", "tensorgrad.utils", "tensorgrad.utils.data",
 )  # fmt: skip
 
 
@@ -44,14 +44,15 @@ PACKAGES = (
         ("torch.nn.functional.Linear", r"there is nn\.Linear$"),
         ("torch.optim.RMSprop", r"there are SGD, Adam and AdamW"),
         ("torch.cuda.Stream", r"module 'tensorgrad\.cuda' has no attribute 'Stream'"),
-        ("torch.utils.data", r"iterate over slices of randperm"),
+        ("torch.utils.DataLoader", r"there is utils\.data\.DataLoader$"),
         ("torch.autograd.hessian", r"gradients have no graph of their own"),
         ("x.reshpae", r"'Tensor' object has no attribute 'reshpae': the nearest is 'reshape'"),
         ("x.cuda", r"leave it out, or write \.to\('cpu'\)"),
         ("x.bfloat16", r"use float16 or float32"),
         ("x.stack", r"there is the function tensorgrad\.stack$"),
         ("x.sinh_", r"x\.sinh\(\.\.\.\) makes a new tensor; x\.copy_"),
-        ("x.grad_fn", r"\._op names the operation"),
+        ("x.detach_", r"write x = x\.detach\(\)$"),
+        ("x.unsqueeze_", r"no shape is changed in place"),
     ],
 )
 def test_a_name_that_is_missing_is_told_with_the_nearest(text: str, message: str):

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tensorgrad import missing
+from tensorgrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from tensorgrad.autograd.checking import Difference, GradcheckError, finite_difference, gradcheck, input_gradients
 from tensorgrad.autograd.function import Context, Function
 from tensorgrad.autograd.gradients import backward, grad
@@ -14,6 +15,7 @@ __all__ = [
     "Function",
     "GradcheckError",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "finite_difference",
     "grad",
@@ -21,6 +23,7 @@ __all__ = [
     "inference_mode",
     "input_gradients",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]
 

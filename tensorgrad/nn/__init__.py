@@ -19,7 +19,7 @@ from tensorgrad.nn.activations import (
     Softplus,
     Tanh,
 )
-from tensorgrad.nn.containers import ModuleDict, ModuleList, Sequential
+from tensorgrad.nn.containers import ModuleDict, ModuleList, ParameterList, Sequential
 from tensorgrad.nn.layers import Dropout, Embedding, Flatten, Identity, LayerNorm, Linear, RMSNorm
 from tensorgrad.nn.losses import (
     BCELoss,
@@ -60,6 +60,7 @@ __all__ = [
     "ModuleList",
     "NLLLoss",
     "Parameter",
+    "ParameterList",
     "RMSNorm",
     "ReLU",
     "ReLU6",

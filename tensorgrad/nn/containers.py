@@ -1,4 +1,4 @@
-"""Modules that hold other Modules: `Sequential`, `ModuleList`, `ModuleDict`."""
+"""Modules that hold others, or Parameters: `Sequential`, `ModuleList`, `ModuleDict`, `ParameterList`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from operator import index
 from typing import Any, overload
 
 from tensorgrad.nn.module import Module
+from tensorgrad.nn.parameter import Parameter
+from tensorgrad.tensor import Tensor
 
 
 class _Numbered(Module):
@@ -147,6 +149,55 @@ class _Run(Module):
 
     def __repr__(self) -> str:
         return f"{len(self.run)} x {self.run[0]!r}"
+
+
+class ParameterList(Module):
+    """A list of Parameters that registers them; other tensors in it become Parameters. It cannot be called."""
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        super().__init__()
+        self.extend(() if values is None else values)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("a ParameterList is no function: use the Parameters in it")
+
+    def append(self, value: Any) -> ParameterList:
+        """Add a Parameter at the end."""
+        self.register_parameter(str(len(self)), self._as_parameter(value))
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add Parameters at the end."""
+        for value in list(values):
+            self.append(value)
+        return self
+
+    __iadd__ = extend
+
+    def _as_parameter(self, value: Any) -> Parameter:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"ParameterList: holds Parameters, got a {type(value).__name__}")
+        return value if isinstance(value, Parameter) else Parameter(value)
+
+    def _name(self, i: int) -> str:
+        n = len(self)
+        if not -n <= index(i) < n:
+            raise IndexError(f"ParameterList: there is no number {i} among {n} Parameters")
+        return str(index(i) % n)
+
+    def __getitem__(self, i: int | slice) -> Any:
+        if isinstance(i, slice):
+            return ParameterList(list(self)[i])
+        return self._parameters[self._name(i)]
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        self._parameters[self._name(i)] = self._as_parameter(value)
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._parameters.values()))
 
 
 class ModuleDict(Module):

@@ -1,4 +1,4 @@
-"""The largest and the smallest element, and where it stands. A nan counts as larger, and as smaller, than all else."""
+"""The largest, the smallest and the middle element, and where it stands. A nan, if there is one, is all three."""
 
 from __future__ import annotations
 
@@ -127,6 +127,49 @@ def amin(
     """
     x, axes, keep = reduction("amin", x, dim, keepdim, axis, keepdims)
     return _shared("amin", np.min, x, axes, keep)
+
+
+# -- the median --------------------------------------------------------------------------------------------------------
+
+
+@overload
+def median(x: Any, *, axis: None = None, keepdims: bool | None = None) -> Tensor: ...
+@overload
+def median(x: Any, dim: int, keepdim: bool | None = None, *, keepdims: bool | None = None) -> ValuesAndIndices: ...
+@overload
+def median(x: Any, *, axis: int, keepdim: bool | None = None, keepdims: bool | None = None) -> ValuesAndIndices: ...
+def median(
+    x: Any,
+    dim: int | None = None,
+    keepdim: bool | None = None,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> Tensor | ValuesAndIndices:
+    """The element in the middle of all in order, a tensor; or along `dim`, a named tuple (values, indices). Of an even
+    number the lower one of the two in the middle, as in torch; nan if there is one.
+
+    Of all: elements that equal it share the gradient evenly. Along `dim`: one of them takes it whole, the first in a
+    stable sort that is the middle. Raises ShapeError where there is no element.
+    """
+    x, one, keep = one_or_all("median", x, dim, keepdim, axis, keepdims)
+    if one is None:
+        return _shared("median", _middle, x, tuple(range(x._data.ndim)), keep)
+    return _first("median", _where_middle, x, one, keep)
+
+
+def _middle(a: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> np.ndarray:
+    """The middle of all; they are sorted with nan last, and where there is one it is the answer."""
+    flat = np.sort(a, axis=None)
+    last = flat[-1]
+    return np.asarray(last if last != last else flat[(flat.size - 1) // 2]).reshape((1,) * a.ndim)
+
+
+def _where_middle(a: np.ndarray, axis: int, keepdims: bool) -> np.ndarray:
+    order = np.argsort(a, axis, kind="stable")
+    middle = np.take(order, [(a.shape[axis] - 1) // 2], axis)
+    lost = np.isnan(a)
+    return np.where(lost.any(axis, keepdims=True), np.argmax(lost, axis, keepdims=True), middle)
 
 
 # -- where they stand --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Running sums and products along one axis."""
+"""Running sums and products along one axis, and differences of neighbours."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ import numpy as np
 
 from tensorgrad import lift
 from tensorgrad.dtypes import sum_dtype
-from tensorgrad.node import quiet, record
+from tensorgrad.errors import ShapeError
+from tensorgrad.node import operand, quiet, record
+from tensorgrad.ops.arithmetic import sub
+from tensorgrad.ops.axes import either, normalize_one
+from tensorgrad.ops.comparisons import logical_xor
+from tensorgrad.ops.gathering import narrow
+from tensorgrad.ops.joining import cat
 from tensorgrad.ops.reducing import along, cast, one_axis_at_least
+from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -62,6 +69,32 @@ def cumprod(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | No
         return np.moveaxis(sent, 0, where).reshape(shape)
 
     return record("cumprod", result.reshape(shape), (x, rule))
+
+
+def diff(
+    x: Any, n: int = 1, dim: int | None = None, prepend: Any = None, append: Any = None, *, axis: int | None = None
+) -> Tensor:
+    """Each element less the one before it along `dim`, by default the last axis, `n` times over; composed of slices.
+
+    `prepend` and `append` are joined to x first. Of booleans, whether the two differ. Raises ShapeError for a 0-d
+    tensor, ValueError for a negative n.
+    """
+    x = operand(x, "diff")
+    if not x._data.ndim:
+        raise ShapeError("diff: a 0-d tensor has no neighbours")
+    times = whole("diff", "n", n)
+    if times < 0:
+        raise ValueError(f"diff: n must be 0 or more, got {n}")
+    where = normalize_one("diff", either("diff", "dim", dim, "axis", axis, -1), x._data.shape)
+    ends = [operand(end, "diff", x) for end in (prepend, append) if end is not None]
+    if ends:
+        x = cat([*ends[: prepend is not None], x, *ends[prepend is not None :]], where)
+    for _ in range(times):
+        length = max(x._data.shape[where] - 1, 0)
+        start = min(1, x._data.shape[where])
+        after, before = narrow(x, where, start, length), narrow(x, where, 0, length)
+        x = logical_xor(after, before) if x._data.dtype.kind == "b" else sub(after, before)
+    return x
 
 
 def _apart(op: str, running: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from tensorgrad.dtypes import sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
 from tensorgrad.ops.axes import either, normalize_one
+from tensorgrad.ops.choosing import masked_fill
 from tensorgrad.ops.keys import add_at, check_positions, grid, numbers, positions
 
 if TYPE_CHECKING:
@@ -127,6 +128,28 @@ def index_add(
         return sent if alpha == 1 else sent * alpha
 
     return record("index_add", out, (x, lambda g: g), (source, rule_source))
+
+
+def index_fill(
+    x: Any, dim: int | None = None, index: Any = None, value: Any = None, *, axis: int | None = None
+) -> Tensor:
+    """x with `value`, a number or a 0-d tensor, in the slices `index` (a vector) of the axis `dim`: a `masked_fill`.
+
+    Negative positions count from the end. Raises IndexError for one that is not there, ShapeError for other shapes.
+    """
+    x = operand(x, "index_fill")
+    dim = either("index_fill", "dim", dim, "axis", axis, None)
+    if dim is None or index is None or value is None:
+        raise TypeError("index_fill: takes the tensor, dim, index and value")
+    shape = x._data.shape or (1,)
+    along = normalize_one("index_fill", dim, x._data.shape)
+    where = positions("index_fill", index)
+    if where.ndim > 1:
+        raise ShapeError(f"index_fill: the index is a vector of positions, got shape {where.shape}")
+    check_positions("index_fill", where, shape, along, -shape[along])
+    mask = np.zeros(shape[along], dtype=bool)
+    mask[where] = True
+    return masked_fill(x, mask.reshape((-1,) + (1,) * (x._data.ndim - along - 1)) if x._data.ndim else mask[0], value)
 
 
 def _places(

@@ -65,6 +65,11 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _record("flatten", x, x._data.reshape(*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
+def ravel(x: Any) -> Tensor:
+    """All elements as a vector, in row-major order."""
+    return flatten(x)
+
+
 def unflatten(x: Any, dim: int, sizes: Any) -> Tensor:
     """The axis `dim` as several of these lengths, one of which may be -1: what is left."""
     x = operand(x, "unflatten")

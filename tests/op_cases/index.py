@@ -91,6 +91,8 @@ CASES = (
     array("index_add", lambda m, x, y: m.index_add(x, 0, m.tensor(_REPEATS), y), ((2,), (5,)), ((2, 3), (5, 3))),
     array("index_add last axis", lambda m, x, y: m.index_add(x, -1, m.tensor([2, 2]), y, alpha=-2), ((2, 3), (2, 2))),
     array("index_add to a number", lambda m, x, y: m.index_add(x, 0, m.tensor([0]), y), ((), ())),
+    array("index_fill", lambda m, x: m.index_fill(x, 0, m.tensor([0, 2, 0]), 0.5), (3,), (4, 2), (3, 0)),
+    array("index_fill last axis", lambda m, x: m.index_fill(x, -1, m.tensor([1]), -2.0), (2,), (2, 3), (0, 2)),
     array("sort", lambda m, x: m.sort(x).values, (), (3,), (2, 3), (0,), (2, 0)),
     array("sort first axis", lambda m, x: m.sort(x, 0).values, (3,), (3, 2), (3, 2, 2)),
     array("sort descending", lambda m, x: m.sort(x, -1, True).values, (), (4,), (2, 3), (2, 0)),
@@ -100,6 +102,32 @@ CASES = (
 )  # fmt: skip
 
 PLAIN = (
+    array("unique", lambda m, x: m.unique(m.round(x)), (), (6,), (2, 4), (0,)),
+    array("unique inverse", lambda m, x: m.unique(m.round(x), return_inverse=True)[1], (6,), (2, 4)),
+    array("unique counts", lambda m, x: m.unique(m.round(x), return_inverse=True, return_counts=True)[2], (6,), (2, 4)),
+    array("unique rows", lambda m, x: m.unique(m.sign(x), dim=0), (6, 1), (6, 2)),
+    array("bincount", lambda m, x: m.bincount(m.argsort(x)), (4,), (0,)),
+    array("bincount weights", lambda m, x: m.bincount(m.argsort(x), x, minlength=6), (4,)),
+    array(
+        "searchsorted", lambda m, x, y: m.searchsorted(m.sort(x).values, y), ((4,), (2, 3)), ((4,), ()), ((0,), (2,))
+    ),
+    array(
+        "searchsorted rows",
+        lambda m, x, y: m.searchsorted(m.sort(x).values, y),
+        ((2, 4), (2, 3)),
+        ((2, 1, 3), (2, 1, 1)),
+    ),
+    array("searchsorted right", lambda m, x: m.searchsorted(m.sort(x).values, x, right=True), (4,), (2, 3)),
+    array("bucketize", lambda m, x, y: m.bucketize(x, m.sort(y).values), ((2, 3), (4,)), ((), (2,))),
+    array(
+        "bucketize right",
+        lambda m, x: m.bucketize(m.round(x), m.tensor([-1.0, 0.0, 1.0], dtype=x.dtype), right=True),
+        (5,),
+    ),
+    array("histc", lambda m, x: m.histc(x, 4, -1, 1), (6,), (2, 5), (0,)),
+    array("histc all", lambda m, x: m.histc(x, bins=3), (6,), (2, 5)),
+    array("isin", lambda m, x, y: m.isin(m.round(x), m.round(y)), ((4,), (2, 2)), ((2, 3), ()), ((0,), (1,))),
+    array("isin invert", lambda m, x: m.isin(m.round(x), m.tensor([0.0, 1.0], dtype=x.dtype), invert=True), (2, 3)),
     array("sort indices", lambda m, x: m.sort(x, -1).indices, (), (4,), (2, 3), (0,)),
     array("argsort", lambda m, x: m.argsort(x), (), (4,), (2, 3), (0, 2)),
     array("argsort first axis, descending", lambda m, x: m.argsort(x, 0, True), (4,), (3, 2)),
@@ -164,6 +192,43 @@ def _topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True) -> SimpleN
     return SimpleNamespace(**{name: np.take(a, range(k), dim) for name, a in vars(found).items()})
 
 
+def _index_fill(x: np.ndarray, dim: int, index: np.ndarray, value: float) -> np.ndarray:
+    out = np.moveaxis(x.copy(), dim, 0)
+    out[index] = value
+    return np.moveaxis(out, 0, dim)
+
+
+def _unique(x: np.ndarray, dim: int | None, asked: dict[str, bool]) -> Any:
+    """By comparing everything with everything."""
+    rows = [tuple(row) for row in (x.reshape(-1, 1) if dim is None else x)]
+    found = sorted(set(rows))
+    inverse = np.array([found.index(row) for row in rows], dtype=np.int64).reshape(x.shape if dim is None else -1)
+    counts = np.array([rows.count(row) for row in found], dtype=np.int64)
+    values = np.array(found, dtype=x.dtype).reshape(-1 if dim is None else (len(found), *x.shape[1:]))
+    return (values, inverse, counts) if asked else values
+
+
+def _bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
+    out = np.zeros(max(minlength, x.max(initial=-1) + 1), dtype=np.int64 if weights is None else np.float64)
+    np.add.at(out, x, 1 if weights is None else weights)
+    return out
+
+
+def _searchsorted(edges: np.ndarray, x: np.ndarray, right: bool = False) -> np.ndarray:
+    """How many of the edges are below each element."""
+    edges = edges[..., None, :] if edges.ndim > 1 else edges
+    below = edges <= x[..., None] if right else edges < x[..., None]
+    return np.asarray(below.sum(axis=-1, dtype=np.int64))
+
+
+def _histc(x: np.ndarray, bins: int, low: float = 0, high: float = 0) -> np.ndarray:
+    if low == high and x.size:
+        low, high = x.min(), x.max()
+    step = (high - low) / bins
+    places = [min(int((n - low) // step), bins - 1) for n in x.flat if low <= n <= high]
+    return np.array([places.count(i) for i in range(bins)], dtype=x.dtype)
+
+
 NUMPY = {
     "select": lambda x, dim, i: np.take(x, i, dim),
     "narrow": lambda x, dim, start, length: np.take(x, range(start, start + length), dim),
@@ -175,6 +240,13 @@ NUMPY = {
     "scatter": _scatter,
     "scatter_add": _scatter_add,
     "index_add": _index_add,
+    "index_fill": _index_fill,
+    "unique": lambda x, dim=None, **asked: _unique(x, dim, asked),
+    "bincount": _bincount,
+    "searchsorted": _searchsorted,
+    "bucketize": lambda x, edges, right=False: _searchsorted(edges, x, right),
+    "histc": _histc,
+    "isin": lambda x, among, invert=False: np.any(x[..., None] == np.ravel(among), axis=-1) != invert,
     "sort": _sort,
     "argsort": lambda x, dim=-1, descending=False: _sort(x, dim, descending).indices,
     "topk": _topk,

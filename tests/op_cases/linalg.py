@@ -26,6 +26,14 @@ CASES = (
     array("inner number", lambda m, x, y: m.inner(x, y), ((), (2, 3)), ((2,), ())),
     array("addmm", lambda m, c, x, y: m.addmm(c, x, y), ((2, 4), (2, 3), (3, 4)), ((4,), (2, 0), (0, 4))),
     array("addmm scaled", lambda m, c, x, y: m.addmm(c, x, y, beta=0.5, alpha=-2), ((), (2, 3), (3, 1))),
+    array("baddbmm", lambda m, c, x, y: m.baddbmm(c, x, y), ((4, 1), (2, 4, 3), (2, 3, 2)), ((), (0, 2, 1), (0, 1, 2))),
+    array("baddbmm scaled", lambda m, c, x, y: m.baddbmm(c, x, y, beta=0.5, alpha=-2), ((), (1, 2, 3), (1, 3, 1))),
+    array("cross", lambda m, x, y: m.cross(x, y, dim=-1), ((3,), (3,)), ((2, 3), (1, 3)), ((0, 3), (0, 3))),
+    array("cross first axis", lambda m, x, y: m.cross(x, y, 0), ((3, 2), (3, 2)), ((3, 1, 2), (3, 4, 1))),
+    array("cross itself", lambda m, x: m.cross(x, x * x, dim=-1), (3,), (2, 3)),
+    array("kron", lambda m, x, y: m.kron(x, y), ((2,), (3,)), ((2, 3), (3, 2)), ((2, 1, 2), (3,)), ((), (2,))),
+    array("cdist", lambda m, x, y: m.cdist(x, y), ((2, 3), (4, 3)), ((2, 1, 3), (2, 4, 3)), ((0, 3), (2, 3))),
+    array("cdist p", lambda m, x, y: m.cdist(x, y, p=1.0), ((2, 3), (4, 3)), ((2, 4, 1), (3, 1))),
     array("trace", lambda m, x: m.trace(x), (3, 3), (2, 3), (4, 2), (0, 2)),
     array("tensordot", lambda m, x, y: m.tensordot(x, y, 2), ((4, 2, 3), (2, 3, 5)), ((2, 0), (2, 0))),
     array("tensordot of nothing", lambda m, x, y: m.tensordot(x, y, 0), ((2, 3), (4,)), ((), (2,))),
@@ -46,6 +54,12 @@ CASES = (
 PLAIN = ()
 """Those whose results are constants: no gradient, integers or booleans mostly."""
 
+
+def _cross(x: np.ndarray, y: np.ndarray, dim: int = -1) -> np.ndarray:
+    (a, b, c), (d, e, f) = np.moveaxis(x, dim, 0), np.moveaxis(y, dim, 0)
+    return np.stack((b * f - c * e, c * d - a * f, a * e - b * d), axis=dim)
+
+
 NUMPY = {
     "mm": np.matmul,
     "bmm": np.matmul,
@@ -54,6 +68,10 @@ NUMPY = {
     "outer": np.outer,
     "inner": np.inner,
     "addmm": lambda c, x, y, beta=1, alpha=1: beta * c + alpha * (x @ y),
+    "baddbmm": lambda c, x, y, beta=1, alpha=1: beta * c + alpha * np.einsum("bnk,bkm->bnm", x, y),
+    "cross": _cross,
+    "kron": np.kron,
+    "cdist": lambda x, y, p=2.0: (np.abs(x[..., :, None, :] - y[..., None, :, :]) ** p).sum(-1) ** (1 / p),
     "trace": np.trace,
     "tensordot": np.tensordot,
     "einsum": np.einsum,

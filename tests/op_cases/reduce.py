@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,12 @@ CASES = (
     array("amin", lambda m, x: m.amin(x), (), (3,), (2, 3)),
     array("amin one axis", lambda m, x: m.amin(x, 0), (3,), (2, 3), (2, 0)),
     array("amin two axes", lambda m, x: m.amin(x, axis=(0, 1)), (2, 3, 4)),
+    array("median", lambda m, x: m.median(x), (), (3,), (4,), (2, 3), (2, 3, 3)),
+    array("median one axis", lambda m, x: m.median(x, -1).values, (), (3,), (4,), (2, 5), (0, 2)),
+    array("median keepdim", lambda m, x: m.median(x, 0, True)[0], (5,), (4, 3), (2, 0)),
+    array("diff", lambda m, x: m.diff(x), (3,), (1,), (2, 3), (2, 0), (0, 2)),
+    array("diff twice, first axis", lambda m, x: m.diff(x, 2, 0), (4,), (3, 2), (1, 2)),
+    array("diff ends", lambda m, x, y: m.diff(x, prepend=y, append=x), ((3,), (2,)), ((2, 3), (2, 1))),
     array("cumsum", lambda m, x: m.cumsum(x, -1), *_LAST),
     array("cumsum first axis", lambda m, x: m.cumsum(x, 0), (2, 3), (3, 1, 2)),
     array("cumprod", lambda m, x: m.cumprod(x, -1), *_LAST),
@@ -68,6 +75,7 @@ CASES = (
 )  # fmt: skip
 
 PLAIN = (
+    array("median indices", lambda m, x: m.median(x, -1).indices, (), (3,), (4,), (2, 5)),
     array("all", lambda m, x: m.all(x > -1), *_ANY),
     array("all one axis", lambda m, x: m.all(x > 0, 1), (2, 3), (2, 0), (0, 2)),
     array("any", lambda m, x: m.any(x > 1), *_ANY),
@@ -81,6 +89,11 @@ PLAIN = (
     array("max indices", lambda m, x: m.max(x, 0).indices, (3,), (2, 3), (2, 0), ()),
 )  # fmt: skip
 """Those whose results are constants: no gradient, integers or booleans mostly."""
+
+
+class _Found(NamedTuple):
+    values: np.ndarray
+    indices: np.ndarray
 
 
 def _extreme(choose, find, of_two):
@@ -97,6 +110,16 @@ def _extreme(choose, find, of_two):
         )
 
     return extreme
+
+
+def _median(x, dim=None, keep=False):
+    if dim is None:
+        return np.percentile(x, 50, method="lower")
+    line = x if x.ndim else x.reshape(1)
+    place = np.argsort(line, dim).take([(line.shape[dim] - 1) // 2], dim)
+    values, indices = np.take_along_axis(line, place, dim), place
+    after = values.shape if keep else np.delete(values.shape, dim)
+    return _Found(values.reshape(after), indices.reshape(after))
 
 
 def _softmax(x, axis):
@@ -132,6 +155,8 @@ NUMPY = {
     "min": _extreme(np.min, np.argmin, np.minimum),
     "amax": lambda x, dim=None, keep=False: np.max(x, axis=dim, keepdims=keep),
     "amin": lambda x, dim=None, axis=None: np.min(x, axis=dim if axis is None else axis),
+    "median": _median,
+    "diff": np.diff,
     "cumsum": lambda x, dim: np.cumsum(x, dim).reshape(x.shape),
     "cumprod": lambda x, dim: np.cumprod(x, dim).reshape(x.shape),
     "var": _var,

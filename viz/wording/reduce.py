@@ -14,6 +14,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "min": ("{g} where {a} is the smallest",),
     "amax": ("{g} where {a} is the largest, shared by ties",),
     "amin": ("{g} where {a} is the smallest, shared by ties",),
+    "median": ("{g} where {a} is the median",),
     "cumsum": ("{g} summed from each element to the last",),
     "cumprod": ("the sum, from each element to the last, of {g} * the product of the other elements up to there",),
     "var": ("{g} * 2*({a} - its mean) / (n - correction)",),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tensorgrad import missing
 from tensorgrad.optim.lr_scheduler.base import LRScheduler
+from tensorgrad.optim.lr_scheduler.cycle import OneCycleLR, PolynomialLR
 from tensorgrad.optim.lr_scheduler.fixed import (
     ConstantLR,
     CosineAnnealingLR,
@@ -28,6 +29,8 @@ __all__ = [
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
+    "OneCycleLR",
+    "PolynomialLR",
     "ReduceLROnPlateau",
     "SequentialLR",
     "StepLR",
