@@ -14,7 +14,6 @@ from stepper import (
     chips,
     expected,
     lost,
-    position,
     sender,
     seven,
     shared,
@@ -36,12 +35,21 @@ def test_every_step_shows_the_trace_forwards_and_backwards(opened, name, mode):
     with opened(step(root, names={}), address(mode, 0)) as tab:
         assert shown(tab) == expected(passed, 0)
         for at in range(1, len(passed) + 1):
-            tab.locator("#forward").click()
-            assert shown(tab) == expected(passed, at)
-            assert position(tab) == f"step {at} / {len(passed)}"
+            assert pressed(tab, "#forward") == [expected(passed, at), f"step {at} / {len(passed)}"]
         for at in reversed(range(len(passed))):
-            tab.locator("#back").click()
-            assert shown(tab) == expected(passed, at)
+            assert pressed(tab, "#back") == [expected(passed, at), f"step {at} / {len(passed)}"]
+        tab.locator("#forward").click()  # by the mouse, too
+        assert shown(tab) == expected(passed, 1)
+        tab.locator("#back").click()
+        assert shown(tab) == expected(passed, 0)
+
+
+def pressed(tab: Any, button: str) -> Any:
+    """What the graph and the position show right after a button is pressed, in one question to the browser."""
+    return tab.locator(button).evaluate(
+        "button => { button.click(); return [[...document.querySelectorAll('#stage .grad')].map(e => e.textContent), "
+        "document.getElementById('position').textContent]; }"
+    )
 
 
 def test_the_panel_explains_the_step(opened):
