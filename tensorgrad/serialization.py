@@ -7,6 +7,7 @@ in `structure.json`. A `.safetensors` file holds a dict of tensors, and is read 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import secrets
@@ -21,13 +22,28 @@ import numpy as np
 
 from tensorgrad.devices import check_device
 from tensorgrad.node import ArrayNode, new
+from tensorgrad.settings import kind
 
 _STRUCTURE = "structure.json"
 _ARCHIVES = (".npz", ".pt", ".pth")
 _TENSORS = ".safetensors"
 _FORMAT = "tensorgrad 1"
+_LONGEST = 14_000  # bits of a whole number; Python reads no more than 4300 digits
+_TENSOR_DTYPES = [
+    np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8")
+]
 
-_DAMAGED = (AttributeError, EOFError, KeyError, NotImplementedError, OSError, TypeError, ValueError)
+_DAMAGED = (
+    AttributeError,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What reading raises where bytes are missing or were changed."""
 
 
@@ -41,6 +57,7 @@ def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
     Raises TypeError, naming the place, for what such a file cannot hold; ValueError for another suffix.
     """
     if hasattr(f, "write"):
+        _check_binary("save", f, "wb")
         _write_archive(obj, f)
         return
     path = _path("save", f)
@@ -53,14 +70,16 @@ def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
 def load(f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, *, weights_only: bool = True) -> Any:
     """What `save` wrote: new tensors, that require no gradient. Dicts of every kind come back as dict.
 
-    map_location  the device: only "cpu", or None
+    map_location  the device: only "cpu", or None; a dict from devices to this one
     weights_only  taken for torch's sake: no file can hold anything to run
 
     Raises FileNotFoundError, and ValueError that names the file where it is damaged or no such file.
     """
     if not callable(map_location):
-        check_device("load", map_location)
+        for device in map_location.values() if isinstance(map_location, dict) else (map_location,):
+            check_device("load", device)
     if hasattr(f, "read"):
+        _check_binary("load", f, "rb")
         return _read_archive(f, "the open file")
     path = _path("load", f)
     read = _read_tensors if _suffix("load", path) == _TENSORS else _read_archive
@@ -75,9 +94,19 @@ def load(f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, *, wei
 
 
 def _path(op: str, f: Any) -> Path:
-    if isinstance(f, (str, os.PathLike)):
-        return Path(f)
-    raise TypeError(f"{op}: takes a path or an open file, got a {type(f).__name__}")
+    if not isinstance(f, (str, os.PathLike)):
+        raise TypeError(f"{op}: takes a path or an open file, got a {type(f).__name__}")
+    path = Path(f)
+    if "\0" in str(path):
+        raise ValueError(f"{op}: {str(path)!r} is no path: no name has the character '\\0' in it")
+    if path.is_dir():
+        raise IsADirectoryError(f"{op}: {str(path)!r} is a folder: give the path of a file in it")
+    return path
+
+
+def _check_binary(op: str, f: Any, mode: str) -> None:
+    if isinstance(f, io.TextIOBase):
+        raise TypeError(f"{op}: the file is open for text: open it with mode {mode!r}")
 
 
 def _suffix(op: str, path: Path) -> str:
@@ -93,7 +122,7 @@ def _suffix(op: str, path: Path) -> str:
 def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Let `write` fill a new file beside `path`, and then put it in its place in one step."""
     path = Path(os.path.realpath(path))  # a link stays a link
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    beside = path.with_name(f".unfinished-{secrets.token_hex(8)}")
     try:
         with beside.open("xb") as file:
             write(file)
@@ -111,9 +140,13 @@ def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
 
 def _write_archive(obj: Any, file: IO[bytes]) -> None:
     arrays: dict[str, np.ndarray] = {}
-    structure = _described(obj, "", arrays, {}, ())
+    try:
+        structure = _described(obj, "", arrays, {}, ())
+        text = json.dumps({"format": _FORMAT, "value": structure})
+    except RecursionError:
+        raise ValueError("save: what is to be saved is nested too deeply") from None
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_STRUCTURE, json.dumps({"format": _FORMAT, "value": structure}))
+        archive.writestr(_STRUCTURE, text)
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
@@ -127,13 +160,14 @@ def _described(
         return x
     if isinstance(x, (ArrayNode, np.ndarray)):
         array = x._data if isinstance(x, ArrayNode) else x
-        if array.dtype.kind not in "biufc":
-            raise TypeError(f"save: {_where(place)} is an array of {array.dtype}; files hold arrays of numbers")
+        _check_array(_where(place), array)
         if id(array) not in names:
             names[id(array)] = _free_name(place or "value", arrays)
             arrays[names[id(array)]] = array
         return {"tensor" if isinstance(x, ArrayNode) else "array": names[id(array)]}
     if isinstance(x, (int, np.integer, np.bool_)):
+        if isinstance(x, int) and x.bit_length() > _LONGEST:
+            raise ValueError(f"save: {_where(place)} is a whole number of more than {_LONGEST} bits")
         return x.item() if isinstance(x, np.generic) else int(x)
     if isinstance(x, (float, np.floating)):
         return float(x) if np.isfinite(x) else {"float": str(float(x))}
@@ -150,12 +184,19 @@ def _described(
         ]
         return {"dict": parts}
     if isinstance(x, (list, tuple)):
-        kind = "list" if isinstance(x, list) else "tuple"
-        return {kind: [_described(part, _join(place, i), arrays, names, around) for i, part in enumerate(x)]}
+        name = "list" if isinstance(x, list) else "tuple"
+        return {name: [_described(part, _join(place, i), arrays, names, around) for i, part in enumerate(x)]}
     raise TypeError(
-        f"save: {_where(place)} is a {type(x).__name__}; files hold tensors, arrays, numbers, strings, None, and "
+        f"save: {_where(place)} is {kind(x)}; files hold tensors, arrays, numbers, strings, None, and "
         "dicts, lists and tuples of these (of an object, save its state_dict() or vars())"
     )
+
+
+def _check_array(where: str, array: np.ndarray) -> None:
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"save: {where} is an array of {array.dtype}; files hold arrays of numbers")
+    if np.ma.is_masked(array):
+        raise TypeError(f"save: {where} has masked elements, which files do not have: write .filled(...)")
 
 
 def _is_key(key: Any, place: str) -> bool:
@@ -207,7 +248,10 @@ class _Refused(Exception):
 
 def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     with archive.open(name) as entry:
-        return np.lib.format.read_array(entry, allow_pickle=False)
+        array = np.lib.format.read_array(entry, allow_pickle=False)
+    if array.dtype.kind not in "biufc":
+        raise ValueError(f"an array of {array.dtype} in it")
+    return array
 
 
 def _foreign(names: list[str], source: str) -> str:
@@ -250,8 +294,13 @@ def _write_tensors(obj: Any, file: IO[bytes]) -> None:
             raise TypeError(
                 f"save: a .safetensors file holds tensors by name, and {name!r} is a {type(x).__name__}: use .npz"
             )
-        if array.dtype.kind not in "biufc":
-            raise TypeError(f"save: {name!r} is an array of {array.dtype}; files hold arrays of numbers")
+        if name == "__metadata__" or (not name.isascii() and name != name.encode("utf-8", "replace").decode()):
+            raise ValueError(
+                f"save: {name!r} cannot be the name of a tensor in a .safetensors file: use another, or .npz"
+            )
+        _check_array(repr(name), array)
+        if array.dtype.newbyteorder("=") not in _TENSOR_DTYPES:
+            raise TypeError(f"save: {name!r} is of {array.dtype}, which .safetensors files do not have: use .npz")
         arrays[name] = np.ascontiguousarray(array) if array.ndim else array
     file.write(_safetensors().save(arrays))
 

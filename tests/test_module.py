@@ -524,3 +524,10 @@ def test_a_module_is_no_part_of_itself():
             call()
     child.parent = [parent]
     assert [name for name, _ in parent.named_parameters()] == ["0.0.weight", "0.0.bias"]
+
+
+def test_masked_elements_are_not_loaded():
+    layer = nn.Linear(1, 1)
+    masked = np.ma.masked_array([[1.0]], [[True]])
+    with pytest.raises(RuntimeError, match="weight: the array has masked elements"):
+        layer.load_state_dict({"weight": masked, "bias": np.zeros(1)})

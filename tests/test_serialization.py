@@ -192,8 +192,8 @@ def loop() -> list[Any]:
 @pytest.mark.parametrize(
     ("thing", "error", "message"),
     [
-        ({"model": [Config()]}, TypeError, r"'model/0' is a Config; .*state_dict\(\) or vars\(\)"),
-        (nn.Linear(1, 1), TypeError, "what is to be saved is a Linear"),
+        ({"model": [Config()]}, TypeError, r"'model/0' is a .*Config; .*state_dict\(\) or vars\(\)"),
+        (nn.Linear(1, 1), TypeError, "what is to be saved is a .*Linear"),
         ({"a": {1, 2}}, TypeError, "'a' is a set"),
         ({"a": {Config: 1}}, TypeError, "a key in 'a' is a type"),
         ({"a": np.array([None])}, TypeError, "'a' is an array of object"),
@@ -270,3 +270,76 @@ def test_nothing_in_a_file_is_run(tmp_path: Path) -> None:
         archive.writestr("structure.json", '{"format": "tensorgrad 1", "value": {"tensor": "a"}}')
     with pytest.raises(ValueError, match="damaged"):
         load(tmp_path / "a.npz")
+
+
+def test_a_folder_an_impossible_name_and_a_file_open_for_text(tmp_path: Path) -> None:
+    folder = tmp_path / "a.npz"
+    folder.mkdir()
+    for call in (lambda f: save({}, f), load):
+        with pytest.raises(IsADirectoryError, match=r"(save|load): '.*a.npz' is a folder: give the path of a file"):
+            call(folder)
+        with pytest.raises(ValueError, match=r"(save|load): .* is no path"):
+            call("a\0b.npz")
+        with (tmp_path / "text").open("w+") as file, pytest.raises(TypeError, match=r"open it with mode '(wb|rb)'"):
+            call(file)
+    assert sorted(os.listdir(tmp_path)) == ["a.npz", "text"]
+
+
+def test_the_longest_name_that_a_file_can_have(tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 251 + ".npz")
+    save({"x": 1}, path)
+    assert load(path) == {"x": 1}
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def _nested(depth: int) -> list:
+    found: list = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("thing", "suffix", "error", "message"),
+    [
+        (_nested(100_000), ".npz", ValueError, "nested too deeply"),
+        ({"n": 10**5000}, ".npz", ValueError, "'n' is a whole number of more than"),
+        ({"m": np.ma.masked_array([1.0], [True])}, ".npz", TypeError, "'m' has masked elements"),
+        ({"\ud800": tensor(1)}, ".safetensors", ValueError, "cannot be the name of a tensor in a .safetensors"),
+        ({"__metadata__": tensor(1)}, ".safetensors", ValueError, "cannot be the name of a tensor in a .safetensors"),
+        ({"z": tensor(1j)[None].data.astype(complex)}, ".safetensors", TypeError, "'z' is of complex128, which"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_what_no_file_holds_leaves_the_old_file(
+    tmp_path: Path, thing: Any, suffix: str, error: type[Exception], message: str
+) -> None:
+    path = tmp_path / f"a{suffix}"
+    save({"x": tensor([1.0])}, path)
+    with pytest.raises(error, match=f"save: .*{message}"):
+        save(thing, path)
+    assert load(path)["x"].tolist() == [1.0]
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_archives_built_by_others_are_refused_not_half_believed(tmp_path: Path) -> None:
+    texts = io.BytesIO()
+    np.save(texts, np.array(["x"]))
+    for structure in (
+        '{"format": "tensorgrad 1", "value": {"tensor": "a"}}',
+        "[" * 100_000 + "]" * 100_000,
+        "[]",
+        '{"format": "tensorgrad 1", "value": {"dict": [[{"list": []}, 1]]}}',
+    ):
+        with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+            archive.writestr("structure.json", structure)
+            archive.writestr("a.npy", texts.getvalue())
+        with pytest.raises(ValueError, match=r"load: '.*a.npz' is no archive that save wrote, or is damaged"):
+            load(tmp_path / "a.npz")
+
+
+def test_a_map_of_devices(tmp_path: Path) -> None:
+    save({"x": 1}, tmp_path / "a.npz")
+    assert load(tmp_path / "a.npz", map_location={"cuda:0": "cpu"}) == {"x": 1}
+    with pytest.raises(RuntimeError, match="the one device is 'cpu'"):
+        load(tmp_path / "a.npz", map_location={"cuda:0": "cuda:1"})

@@ -64,6 +64,8 @@ def _misfit(name: str, data: np.ndarray, value: Any) -> str:
         return f"{name}: a Tensor or a NumPy array is needed, got {kind}" + (
             "; write .numpy()" if hasattr(value, "numpy") else ""
         )
+    if np.ma.is_masked(array):
+        return f"{name}: the array has masked elements; write .filled(...)"
     if array.shape != data.shape:
         return f"{name}: shape {array.shape} in the state, {data.shape} in the module"
     if not data.flags.writeable:
