@@ -40,6 +40,7 @@ from typing import Any
 import pytest
 from conftest import missing, require_torch
 
+from tensorgrad import ops
 from viz import cli
 
 ROOT = Path(__file__).parent.parent
@@ -212,6 +213,19 @@ def _run_python(arguments: list[str], folder: Path) -> tuple[int, str, str]:
         timeout=600,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+# -- what the READMEs say is where -------------------------------------------------------------------------------------
+
+
+def test_every_module_of_tensorgrad_has_its_place_in_the_tables():
+    package = ROOT / "tensorgrad"
+    folder = (package / "README.md").read_text(encoding="utf-8").partition("## The folder")[2]
+    modules = {path.name for path in package.glob("[!_]*.py")}
+    assert set(re.findall(r"`(\w+\.py)`", folder)) == modules
+    operations = {path.stem for path in (package / "ops").glob("[!_]*.py")}
+    told = set(re.findall(r"\w+", ops.__doc__ or ""))
+    assert operations <= told
 
 
 # -- the runner itself -------------------------------------------------------------------------------------------------
