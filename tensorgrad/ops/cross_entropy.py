@@ -21,6 +21,7 @@ from tensorgrad.ops.softmax import log_softmax
 from tensorgrad.ops.targets import check_range, check_reduction, class_weights
 from tensorgrad.ops.transposing import permute
 from tensorgrad.settings import real, whole
+from tensorgrad.sums import sum_over
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -103,7 +104,7 @@ def _fused(x: ArrayNode, chosen: _Chosen, reduction: str, smoothing: float) -> T
         each_class = np.ones(classes, rows.dtype) if chosen.table is None else chosen.table
         spread = -(exps @ each_class)
     np.exp(exps, out=exps)
-    totals = exps.sum(axis=1)
+    totals = sum_over(exps, 1)
     logs = np.log(totals)
     losses += logs
     losses *= chosen.weights
