@@ -52,9 +52,12 @@ from tensorgrad.ops.arithmetic import (
     abs,
     absolute,
     add,
+    addcdiv,
+    addcmul,
     div,
     divide,
     floor_divide,
+    fmod,
     lerp,
     mul,
     multiply,
@@ -104,8 +107,19 @@ from tensorgrad.ops.extremes import amax, amin, argmax, argmin, max, median, min
 from tensorgrad.ops.flipping import flip, fliplr, flipud, roll
 from tensorgrad.ops.functions import (
     acos,
+    acosh,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
     asin,
+    asinh,
     atan,
+    atan2,
+    atanh,
     cos,
     cosh,
     erf,
@@ -116,6 +130,7 @@ from tensorgrad.ops.functions import (
     log1p,
     log2,
     log10,
+    logaddexp,
     rsqrt,
     sin,
     sinh,
@@ -134,12 +149,10 @@ from tensorgrad.ops.gathering import (
     take,
     take_along_dim,
 )
-from tensorgrad.ops.inverses import acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asinh, atanh
 from tensorgrad.ops.joining import cat, chunk, concat, concatenate, dstack, hstack, split, stack, unbind, vstack
 from tensorgrad.ops.linalg import addmm, bmm, dot, matmul, mm, mv, outer, trace
 from tensorgrad.ops.normalization import cosine_similarity, layer_norm, rms_norm
 from tensorgrad.ops.norms import norm
-from tensorgrad.ops.pairs import addcdiv, addcmul, atan2, fmod, logaddexp
 from tensorgrad.ops.products import baddbmm, cdist, cross, kron
 from tensorgrad.ops.reduce import all, any, count_nonzero, mean, prod, sum
 from tensorgrad.ops.repeating import broadcast_tensors, broadcast_to, meshgrid, repeat_interleave, tile

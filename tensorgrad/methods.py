@@ -20,11 +20,9 @@ from tensorgrad.ops import (
     flipping,
     functions,
     gathering,
-    inverses,
     joining,
     linalg,
     norms,
-    pairs,
     products,
     reduce,
     repeating,
@@ -70,12 +68,12 @@ class Methods(ArrayNode):
     square = arithmetic.square
     reciprocal = arithmetic.reciprocal
     lerp = arithmetic.lerp
-    addcmul = pairs.addcmul
-    addcdiv = pairs.addcdiv
-    atan2 = pairs.atan2
-    arctan2 = pairs.atan2
-    logaddexp = pairs.logaddexp
-    fmod = pairs.fmod
+    addcmul = arithmetic.addcmul
+    addcdiv = arithmetic.addcdiv
+    atan2 = functions.atan2
+    arctan2 = functions.atan2
+    logaddexp = functions.logaddexp
+    fmod = arithmetic.fmod
     exp = functions.exp
     exp2 = functions.exp2
     expm1 = functions.expm1
@@ -93,15 +91,15 @@ class Methods(ArrayNode):
     atan = functions.atan
     sinh = functions.sinh
     cosh = functions.cosh
-    asinh = inverses.asinh
-    acosh = inverses.acosh
-    atanh = inverses.atanh
-    arcsin = inverses.arcsin
-    arccos = inverses.arccos
-    arctan = inverses.arctan
-    arcsinh = inverses.arcsinh
-    arccosh = inverses.arccosh
-    arctanh = inverses.arctanh
+    asinh = functions.asinh
+    acosh = functions.acosh
+    atanh = functions.atanh
+    arcsin = functions.arcsin
+    arccos = functions.arccos
+    arctan = functions.arctan
+    arcsinh = functions.arcsinh
+    arccosh = functions.arccosh
+    arctanh = functions.arctanh
     tanh = functions.tanh
     erf = functions.erf
     sigmoid = activations.sigmoid

@@ -18,7 +18,6 @@ from tensorgrad.ops import (
     functions,
     index,
     linalg,
-    pairs,
     rounding,
     scattering,
     triangles,
@@ -181,8 +180,8 @@ class Operators(Methods):
     trunc_ = inplace.method("trunc_", rounding.trunc)
     round_ = inplace.method("round_", rounding.round)
     sign_ = inplace.method("sign_", rounding.sign)
-    addcmul_ = inplace.method("addcmul_", pairs.addcmul)
-    addcdiv_ = inplace.method("addcdiv_", pairs.addcdiv)
+    addcmul_ = inplace.method("addcmul_", arithmetic.addcmul)
+    addcdiv_ = inplace.method("addcdiv_", arithmetic.addcdiv)
     tril_ = inplace.method("tril_", triangles.tril)
     triu_ = inplace.method("triu_", triangles.triu)
     scatter_ = inplace.method("scatter_", scattering.scatter)

@@ -15,6 +15,8 @@ from tensorgrad import lift
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
 from tensorgrad.ops.operands import Operand, apply, as_float16, floats, pair
+from tensorgrad.settings import real
+from tensorgrad.shapes import broadcast
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -107,6 +109,19 @@ def remainder(x: Operand, y: Operand) -> Tensor:
     else:
         out = apply("remainder", np.remainder, a, b)
     return record("remainder", out, (x, lambda g: g), (y, lambda g: -g * np.floor_divide(a, b)))
+
+
+def fmod(x: Operand, y: Operand) -> Tensor:
+    """The rest of x / y with the sign of x, as C has it: x - y * trunc(x / y), while `remainder` has that of y.
+
+    Of floats by 0 nan; raises ZeroDivisionError where an integer is divided by 0.
+    """
+    x, y, a, b = _dividing("fmod", x, y)
+    if a.dtype == object:
+        out = a - b * np.trunc(apply("fmod", np.divide, lift.numbers(a), lift.numbers(b)))
+    else:
+        out = apply("fmod", np.fmod, a, b)
+    return record("fmod", out, (x, lambda g: g), (y, lambda g: -g * np.trunc(a / b)))
 
 
 def _dividing(op: str, x: Operand, y: Operand) -> tuple[ArrayNode, ArrayNode, np.ndarray, np.ndarray]:
@@ -240,6 +255,27 @@ def lerp(start: Operand, end: Operand, weight: Operand) -> Tensor:
     near = apply("lerp", np.multiply, span, t)
     out = np.where(lift.numbers(t) < 0.5, a + near, b - span * (1 - t))  # each exact at its end, as in torch
     return record("lerp", out, (x, lambda g: g * (1 - t)), (y, lambda g: g * t), (w, lambda g: g * span))
+
+
+def addcmul(input: Operand, tensor1: Operand, tensor2: Operand, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 * tensor2, broadcast; composed of these."""
+    x, y, z = _three("addcmul", input, tensor1, tensor2)
+    return add(x, mul(y, z), alpha=real("addcmul", "value", value))
+
+
+def addcdiv(input: Operand, tensor1: Operand, tensor2: Operand, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 / tensor2, broadcast; composed of these. Raises DtypeError for a division of integers."""
+    x, y, z = _three("addcdiv", input, tensor1, tensor2)
+    if y._data.dtype.kind in "biu" and z._data.dtype.kind in "biu":
+        raise DtypeError("addcdiv: tensor1 / tensor2 of integers is ambiguous: convert one of them, e.g. x.float()")
+    return add(x, div(y, z), alpha=real("addcdiv", "value", value))
+
+
+def _three(op: str, *given: Operand) -> list[ArrayNode]:
+    """The operands. Raises ShapeError, under the name of the whole, where they do not all broadcast."""
+    operands = [operand(x, op) for x in given]
+    broadcast(op, *[x._data.shape for x in operands])
+    return operands
 
 
 absolute = abs

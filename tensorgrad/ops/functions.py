@@ -1,4 +1,4 @@
-"""Functions of one number, on each element. Of integers and booleans they give floats."""
+"""Functions of one number or of two, on each element. Of integers and booleans they give floats."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tensorgrad.node import quiet, record
+from tensorgrad import lift
+from tensorgrad.errors import DtypeError
+from tensorgrad.node import ArrayNode, quiet, record
+from tensorgrad.ops.choosing import where
 from tensorgrad.ops.erf import erf_of
-from tensorgrad.ops.operands import Operand, float_operand, function
+from tensorgrad.ops.operands import Operand, apply, composed, float_operand, floats, function, is_lifted, pair
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -132,6 +135,73 @@ def tanh(x: Operand) -> Tensor:
     return record("tanh", out, (x, lambda g: g * (1 - out * out)))
 
 
+def asinh(x: Operand) -> Tensor:
+    """The number whose hyperbolic sine is x."""
+    return function("asinh", x, np.arcsinh, lambda a: 1 / np.hypot(a, np.ones_like(a)))
+
+
+def acosh(x: Operand) -> Tensor:
+    """The number from 0 up whose hyperbolic cosine is x: at 1 0 with gradient inf, below it nan."""
+    return function("acosh", x, np.arccosh, lambda a: 1 / (np.sqrt(a - 1) * np.sqrt(a + 1)))
+
+
+def atanh(x: Operand) -> Tensor:
+    """The number whose hyperbolic tangent is x: at -1 and 1 infinite with gradient inf, beyond them nan."""
+    return function("atanh", x, np.arctanh, lambda a: 1 / ((1 - a) * (1 + a)))
+
+
 def erf(x: Operand) -> Tensor:
     """The error function, 2 / sqrt(pi) times the integral of e**(-t*t) from 0 to x; its accuracy is in `ops.erf`."""
     return function("erf", x, erf_of, lambda a: np.exp(-a * a) * (2 / math.sqrt(math.pi)))
+
+
+# -- of two numbers ----------------------------------------------------------------------------------------------------
+
+
+def atan2(y: Operand, x: Operand) -> Tensor:
+    """The angle from -pi to pi of the point (x, y), y first: atan(y / x) in the right quadrant. Of integers, a float.
+
+    At the origin the gradients are nan.
+    """
+    y, x, b, a = pair("atan2", y, x)
+    if is_lifted(y, x):
+        return composed("atan2", _atan2_composed, y, x)
+    b, a = floats(b), floats(a)
+    out = apply("atan2", np.arctan2, b, a)
+
+    def over_square(n: np.ndarray) -> np.ndarray:
+        length = np.hypot(a, b)  # divided by twice, since its square would leave the range sooner
+        return n / length / length
+
+    return record("atan2", out, (y, lambda g: g * over_square(a)), (x, lambda g: g * over_square(-b)))
+
+
+def _atan2_composed(y: ArrayNode, x: ArrayNode) -> Tensor:
+    b, a = lift.numbers(y._data), lift.numbers(x._data)
+    apply("atan2", np.add, a, b)
+    half_turn = np.where(a < 0, np.copysign(np.pi, b), 0.0)
+    quarter = np.copysign(np.pi / 2, b)
+    return where(np.abs(a) >= np.abs(b), atan(y / x) + half_turn, quarter - atan(x / y))
+
+
+def logaddexp(x: Operand, y: Operand) -> Tensor:
+    """log(e**x + e**y), without overflow; of two infinities of one sign the gradients are nan.
+
+    Raises DtypeError unless both meet in a float dtype.
+    """
+    x, y, a, b = pair("logaddexp", x, y)
+    if is_lifted(x, y):
+        return composed("logaddexp", _logaddexp_composed, x, y)
+    if a.dtype.kind != "f":
+        raise DtypeError(f"logaddexp: of floats only, these meet in {a.dtype}: convert one, e.g. x.float()")
+    out = apply("logaddexp", np.logaddexp, a, b)
+    return record("logaddexp", out, (x, lambda g: g / (1 + np.exp(b - a))), (y, lambda g: g / (1 + np.exp(a - b))))
+
+
+def _logaddexp_composed(x: ArrayNode, y: ArrayNode) -> Tensor:
+    top = apply("logaddexp", np.maximum, lift.numbers(x._data), lift.numbers(y._data))
+    return log(exp(x - top) + exp(y - top)) + top
+
+
+arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
+arcsinh, arccosh, arctanh = asinh, acosh, atanh
