@@ -78,7 +78,6 @@ _NEAREST: dict[str, str] = {
     "data_ptr": "the memory is .data, a NumPy array",
     "untyped_storage": "the memory is .data, a NumPy array",
     "storage": "the memory is .data, a NumPy array",
-    "stride": ".data.strides has them, in bytes",
     "register_parameter": "assign the Parameter to an attribute",
     "LBFGS": "there are SGD, Adam and AdamW",
     "RMSprop": "there are SGD, Adam and AdamW",
@@ -86,7 +85,7 @@ _NEAREST: dict[str, str] = {
 }
 """Well-known names of torch's, and what to use. A name that has come to exist here is never looked up."""
 
-_TENSOR_NEAREST = {"cuda": _NO_DEVICE, "size": ".shape has the lengths"}
+_TENSOR_NEAREST = {"cuda": _NO_DEVICE}
 
 _PLACES = {
     "tensorgrad": "tensorgrad.{}",

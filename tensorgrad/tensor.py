@@ -106,10 +106,7 @@ class Tensor(Operators):
         ShapeError for a gradient of another shape; NotImplementedError for `create_graph`. Warns where a loss takes
         the difference of every element with every other one.
         """
-        if create_graph:
-            raise NotImplementedError(
-                "backward: create_graph: gradients are arrays without a graph here, so there are no second derivatives"
-            )
+        refuse_second_derivatives("backward", create_graph)
         seed = self._seed(gradient)
         warn_of_broadcast_loss(self)
         with np.errstate(over="ignore", invalid="ignore"):  # of the += itself: inf - inf is nan
@@ -272,6 +269,15 @@ class Tensor(Operators):
                 "reduce it first, e.g. bool((a == 0).data.all())"
             )
         return self.item()
+
+
+def refuse_second_derivatives(op: str, create_graph: bool) -> None:
+    """Raise NotImplementedError for `create_graph`."""
+    if create_graph:
+        raise NotImplementedError(
+            f"{op}: create_graph: gradients are arrays without a graph here, so there are no second derivatives; "
+            "take finite differences of first ones"
+        )
 
 
 ArrayNode._result_class = Tensor

@@ -65,6 +65,8 @@ def test_no_hint_is_given_for_a_name_that_exists():
     for package in ("tensorgrad", "tensorgrad.nn", "tensorgrad.nn.functional", "tensorgrad.optim"):
         found = set(vars(importlib.import_module(package))) & set(missing._NEAREST)
         assert not found, f"{package} has {found}: take them out of missing._NEAREST"
+    found = {name for name in (*missing._NEAREST, *missing._TENSOR_NEAREST) if hasattr(Tensor, name)}
+    assert not found, f"a Tensor has {found}: take them out of missing"
 
 
 @pytest.mark.parametrize("package", PACKAGES)

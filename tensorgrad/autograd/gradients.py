@@ -10,7 +10,7 @@ import numpy as np
 from micrograd.backprop import Node, chain_rule, deliver, gradients_kept, has_hooks, topological_order
 from tensorgrad.node import describe, new
 from tensorgrad.noise import warn_of_broadcast_loss
-from tensorgrad.tensor import Tensor
+from tensorgrad.tensor import Tensor, refuse_second_derivatives
 from tensorgrad.versions import passed
 
 
@@ -47,7 +47,7 @@ def backward(
 
     Raises and warns as `Tensor.backward` does; NotImplementedError for `create_graph`.
     """
-    no_second_derivatives("backward", create_graph)
+    refuse_second_derivatives("backward", create_graph)
     roots = _listed(tensors)
     seeds = _seeds("backward", roots, grad_tensors)
     for root in roots:
@@ -75,7 +75,7 @@ def grad(
     Raises RuntimeError for an input that requires no gradient or, without `allow_unused`, that is not used;
     NotImplementedError for `create_graph`: the gradients are not part of a graph themselves.
     """
-    no_second_derivatives("grad", create_graph)
+    refuse_second_derivatives("grad", create_graph)
     roots, wanted = _listed(outputs), _listed(inputs)
     for i, x in enumerate(wanted):
         if not x._requires_grad:
@@ -115,15 +115,6 @@ def _lowest(wanted: Sequence[Tensor], order: Sequence[Node]) -> list[Tensor]:
             leading.add(node)
             above.add(node)
     return [x for x in wanted if x not in leading and not has_hooks(x)]
-
-
-def no_second_derivatives(op: str, create_graph: bool) -> None:
-    """Refuse `create_graph`."""
-    if create_graph:
-        raise NotImplementedError(
-            f"{op}: create_graph: gradients are arrays without a graph here, so there are no second derivatives; "
-            "take finite differences of first ones"
-        )
 
 
 def _listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
