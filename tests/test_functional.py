@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -311,3 +312,19 @@ W = Tensor(np.ones((4, 3)))
 def test_errors(call: Any, error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
+def test_a_normalised_input_keeps_its_dtype_beside_wider_parameters(name: str, torch: ModuleType):
+    numbers = np.array([[1.0, 2.0, 4.0]], dtype=np.float16)
+    x, weight = leaf(numbers, "float16"), leaf([1.0, 2.0, 3.0], "float32")
+    out = getattr(F, name)(x, (3,), weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # torch computes rms_norm of two dtypes by a slower path
+        want = getattr(torch.nn.functional, name)(torch.tensor(numbers), (3,), torch.tensor([1.0, 2.0, 3.0]))
+    assert out.dtype == np.float16
+    assert str(want.dtype) == "torch.float16"
+    np.testing.assert_allclose(out.data, want.numpy(), rtol=2e-3)
+    out.sum().backward()
+    assert x.grad.dtype == np.float16
+    assert weight.grad.dtype == np.float32

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.dtypes import common_dtype, is_differentiable, sum_dtype
+from tensorgrad.dtypes import is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record, record_joint
 from tensorgrad.ops.arithmetic import add, div, mul, sub
@@ -148,7 +148,8 @@ def _scaled(x: Tensor, rest: tuple[Tensor, ...], weighted: bool) -> Tensor:
 def _operands(
     op: str, input: Any, normalized_shape: Any, parameters: tuple[Any, ...]
 ) -> tuple[list[ArrayNode], tuple[int, ...], np.dtype]:
-    """The operands that were given, the shape that is normalised over, and the result's dtype."""
+    """The operands that were given, the shape that is normalised over, and the result's dtype: the input's, as in
+    torch, so that parameters of float32 leave a network of float16 one."""
     try:
         shape = tuple(index(n) for n in normalized_shape)
     except TypeError:
@@ -172,7 +173,7 @@ def _operands(
             if parameter._data.shape != shape:
                 raise ShapeError(f"{op}: {name} of shape {parameter._data.shape}: it must be normalized_shape, {shape}")
             operands.append(parameter)
-    return operands, shape, common_dtype([x._data for x in operands])
+    return operands, shape, dtype
 
 
 def _arrays(
