@@ -116,14 +116,14 @@ def grid(where: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
     return tuple(own)
 
 
-_POSITIONS = (ArrayNode, np.ndarray, np.generic, int, list, tuple, range)
+_POSITIONS = (ArrayNode, np.ndarray, np.generic, int, float, list, tuple, range)
 
 
 def positions(op: str, x: Any, what: str = "positions") -> np.ndarray:
     """Whole numbers as an array, copied, so that a caller who changes theirs later does not change where a gradient
     goes. Raises DtypeError, which calls them `what`, for others."""
     if not isinstance(x, _POSITIONS):
-        raise TypeError(f"{op}: {what} are a tensor, an array or a list of whole numbers, got {kind(x)}")
+        raise DtypeError(f"{op}: {what} are whole numbers, in a tensor, an array or a list; got {kind(x)}")
     try:
         found = np.array(x._data if isinstance(x, ArrayNode) else lift.plain_list(x))
     except ValueError:
@@ -189,8 +189,8 @@ def _part(part: Any) -> Any:
         return bool(part)
     if hasattr(type(part), "__index__") and not hasattr(part, "shape"):
         return index(part)
-    if not isinstance(part, _POSITIONS):
-        raise IndexError(f"positions are whole numbers or booleans, got {kind(part)}")
+    if not isinstance(part, _POSITIONS) and hasattr(part, "shape") and hasattr(part, "__array__"):
+        raise IndexError(f"positions are whole numbers or booleans, got {kind(part)}")  # another library's tensor
     try:
         array = np.array(part._data if isinstance(part, ArrayNode) else lift.plain_list(part))
     except ValueError:
@@ -200,7 +200,9 @@ def _part(part: Any) -> Any:
     if array.dtype == np.uint8:
         raise IndexError("uint8 is a mask in torch and positions in NumPy: convert it, to bool or to int64")
     if array.dtype.kind not in "biu":
-        raise IndexError(f"positions are whole numbers or booleans, got {array.dtype}")
+        raise IndexError(
+            f"positions are whole numbers or booleans, got {kind(part) if array.dtype == object else array.dtype}"
+        )
     if array.ndim == 0:
         return array.item()
     return array if array.dtype.kind == "b" else array.astype(np.intp, copy=False)
