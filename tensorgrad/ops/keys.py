@@ -116,7 +116,7 @@ def grid(where: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
     return tuple(own)
 
 
-_POSITIONS = (ArrayNode, np.ndarray, np.generic, int, float, list, tuple, range)
+_POSITIONS = (ArrayNode, np.ndarray, np.generic, int, list, tuple, range)
 
 
 def positions(op: str, x: Any, what: str = "positions") -> np.ndarray:
