@@ -6,6 +6,8 @@ of 20,000 rows of float32 near 10,000 would be off by 0.5, and a variance comput
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 _BLOCK = 64  # as many are added one after the other, then the sums of as many blocks, and so on
@@ -17,7 +19,8 @@ def sum_over(
     """`a` summed over `axes`, which count from the front, in `dtype` or its own. Rounding grows with the logarithm of
     how many numbers are added, along every axis; it costs up to half as much again as NumPy's sum."""
     axes = axes if type(axes) is tuple else (axes,)
-    if a.size > _BLOCK and a.dtype.kind == "f" and not (len(axes) == a.ndim and a.flags.forc):
+    many = a.size > _BLOCK and prod([a.shape[axis] for axis in axes]) > _BLOCK
+    if many and a.dtype.kind == "f" and not (len(axes) == a.ndim and a.flags.forc):
         dtype = a.dtype if dtype is None else dtype
         densest = _densest(a)
         for axis in axes:
