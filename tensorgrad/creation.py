@@ -246,6 +246,7 @@ def _bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, A
 _BOUNDS = {"start": 0, "end": None, "step": 1}
 
 
+@quiet
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:

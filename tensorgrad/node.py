@@ -8,12 +8,13 @@ broadcasting is undone (`unbroadcast`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from micrograd.backprop import Node, is_passing, move_hooks
+from micrograd.backprop import Node, is_passing, move_hooks, topological_order
 from tensorgrad import checks, cuts, lift, selection, versions
 from tensorgrad.dtypes import default_float, is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import DtypeError, ShapeError
@@ -100,6 +101,33 @@ class ArrayNode(Node):
     def __getstate__(self) -> Any:
         fields, slots = super().__getstate__()
         return {name: x for name, x in (fields or {}).items() if name != "_cuts"}, slots  # weak references stay here
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._prev:
+            raise TypeError(
+                f"pickle: {describe(self)} holds what it was computed from, with rules that are functions, and these "
+                "cannot be pickled: pickle .detach(), or the leaves"
+            )
+        return super().__reduce_ex__(protocol)
+
+    def __copy__(self) -> Any:
+        return self._take(object.__new__(type(self)), self.__getstate__())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """With all that it was computed from; operands first, since a graph may be deeper than Python's stack."""
+        for node in topological_order(self):
+            if id(node) not in memo:
+                memo[id(node)] = object.__new__(type(node))
+                self._take(memo[id(node)], deepcopy(node.__getstate__(), memo))
+        return memo[id(self)]
+
+    @staticmethod
+    def _take(twin: ArrayNode, state: tuple[dict[str, Any], dict[str, Any]]) -> ArrayNode:
+        fields, slots = state
+        twin.__dict__.update(fields)
+        for name, value in slots.items():
+            setattr(twin, name, value)
+        return twin
 
     def _moved(self) -> Tensor:
         """A node that takes this one's place in the graph below it, so that this one can become another's result."""

@@ -39,7 +39,7 @@ class Generator:
         """Start again from `seed`, a whole number of at most 64 bits; a negative one stands for 2**64 - 1 + seed."""
         try:
             seed = int(seed)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise TypeError(f"manual_seed: takes a whole number, got {seed!r}") from None
         if not -_WORD // 2 <= seed < _WORD:
             raise ValueError(f"manual_seed: {seed} does not fit into 64 bits")

@@ -18,7 +18,7 @@ from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet
 from tensorgrad.ops.axes import integers
 from tensorgrad.random import generator as numpy_generator
-from tensorgrad.settings import whole
+from tensorgrad.settings import real, whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -134,6 +134,8 @@ def normal(
     tensors = [x for x in (mean, std) if isinstance(x, ArrayNode)]
     if (tensors and size is not None) or (not tensors and size is None):
         raise TypeError("normal: takes a tensor for mean or std, or numbers and a size")
+    if not tensors:
+        mean, std = real("normal", "mean", mean), real("normal", "std", std)
     m, s = (operand(x, "normal", tensors[0] if tensors else None) for x in (mean, std))
     a, b = lift.numbers(m._data), lift.numbers(s._data)
     if not np.all(b >= 0):

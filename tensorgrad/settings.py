@@ -11,6 +11,7 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.node import ArrayNode, describe
 
+_LARGEST = 2**63 - 1
 _SHOWN = 60  # of values that are longer messages name the kind
 
 
@@ -36,11 +37,15 @@ def real(op: str, name: str, value: Any) -> float:
 
 
 def whole(op: str, name: str, value: Any) -> int:
-    """`value` as a Python int, also from a tensor of one integer. Raises TypeError for what is no whole number."""
+    """`value` as a Python int, also from a tensor of one integer. Raises TypeError for what is no whole number, and
+    ValueError for one of more than 64 bits."""
     try:
-        return index(value)
+        found = index(value)
     except (TypeError, ValueError):
         raise TypeError(f"{op}: {name} is a whole number, got {kind(value)}") from None
+    if abs(found) > _LARGEST:
+        raise ValueError(f"{op}: {name} is {found:.0e}: no array is so long")
+    return found
 
 
 def kind(x: Any) -> str:

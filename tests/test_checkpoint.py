@@ -360,3 +360,8 @@ def test_the_gradients_of_the_surrounding_graph_are_complete():
     for node in topological_order(want):
         if node._op == "tanh":
             np.testing.assert_allclose(outer["tanh"].grad, node.grad, rtol=1e-5)
+
+
+def test_what_is_no_function_is_refused():
+    with pytest.raises(TypeError, match="checkpoint: takes a function and its arguments, got None for the function"):
+        checkpoint(None, tensorgrad.ones(2), use_reentrant=False)

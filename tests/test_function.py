@@ -413,3 +413,13 @@ def test_integers_and_none_among_the_arguments_and_saved_tensors():
     x = leaf(1.0, 2.0, 3.0)
     Picked.apply(x, tensor([2, 0]), None).sum().backward()
     assert x.grad.tolist() == [1, 0, 1]
+
+
+def test_a_function_that_is_made_and_called_says_to_apply_it():
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    with pytest.raises(TypeError, match=r"Twice: .* write Twice.apply\(\.\.\.\)"):
+        Twice()(Tensor([1.0]))

@@ -323,7 +323,11 @@ def test_where_a_mask_of_ties_goes_on():
         (lambda: M.repeat(2, -1), ValueError, "repeat: (2, -1) has a negative number of copies"),
         (lambda: M.tile(-1), ValueError, "tile: (-1,) has a negative number of copies"),
         (lambda: M.repeat_interleave(-1), ValueError, "repeat_interleave: -1 repeats"),
-        (lambda: M.repeat_interleave(1.5), DtypeError, "repeat_interleave: positions are whole numbers, got float"),
+        (
+            lambda: M.repeat_interleave(1.5),
+            DtypeError,
+            "repeat_interleave: positions are whole numbers",
+        ),
         (lambda: M.repeat_interleave([1, 2], 1), ShapeError, "repeats of shape (2,) for 3 slices"),
         (lambda: V.repeat_interleave(2, output_size=5), ValueError, "output_size is 5, and the repeats add up to 6"),
         (lambda: V.repeat_interleave(), DtypeError, "repeat_interleave: repeats are whole numbers, 1-d, got float64"),
@@ -409,3 +413,28 @@ def test_messages_name_the_operation_and_the_shapes(call: Any, kind: type[Except
     with pytest.raises(kind) as caught:
         call()
     assert words in str(caught.value)
+
+
+def test_a_diagonal_far_outside_holds_nothing():
+    x = tensorgrad.ones(2, 3)
+    far = 10**12
+    assert tensorgrad.tril(x, far).tolist() == x.tolist()
+    assert tensorgrad.triu(x, far).tolist() == [[0.0] * 3] * 2
+    assert tensorgrad.diagonal(x, far).shape == tensorgrad.diagonal(x, -far).shape == (0,)
+
+
+def test_arguments_of_odd_kinds_are_named():
+    x = tensorgrad.ones(2, 3)
+    with pytest.raises(TypeError, match=r"^squeeze: an axis is a whole number"):
+        tensorgrad.squeeze(x, np.ones(2))
+    with pytest.raises(TypeError, match=r"^roll: takes whole numbers"):
+        tensorgrad.roll(x, 1, np.ones(2))
+    for mode in ([], {}, np.array(["constant"])):
+        with pytest.raises(NotImplementedError, match=r"^pad: mode .* is not known"):
+            tensorgrad.nn.functional.pad(x, (1, 1), mode=mode)
+    for call in (lambda c: tensorgrad.where(c, x, x), lambda c: x.masked_fill(c, 0.0)):
+        with pytest.raises(ValueError, match=r"^(where|masked_fill): the lists of the \w+ are ragged"):
+            call([[True], [True, False]])
+    for op in ("floor", "ceil", "trunc"):
+        with pytest.raises(TypeError, match=f"^{op}: of real numbers only"):
+            getattr(tensorgrad, op)(np.array([1j]))

@@ -261,6 +261,28 @@ def test_a_copy_of_a_leaf_is_a_leaf_of_its_own(duplicate, x: Tensor):
     assert (twin.grad.tolist(), x.grad.tolist()) == ([3.0] * 3, [1.0] * 3)
 
 
+def test_a_copy_of_a_deep_graph():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = x
+    for _ in range(20_000):
+        y = y + 1.0
+    twin, same = copy.deepcopy((y, y))
+    assert twin is same
+    assert twin is not y
+    twin.sum().backward()
+    (leaf,) = {node for node in topological_order(twin) if node.is_leaf and node.requires_grad}
+    assert leaf.grad.tolist() == [1.0, 1.0]
+    shallow = copy.copy(y)
+    assert shallow.data is y.data
+    assert shallow._prev == y._prev
+
+
+def test_a_result_is_not_pickled_and_says_what_to_pickle(x: Tensor):
+    with pytest.raises(TypeError, match=r"pickle: the result of '\*' of shape \(3,\), float32 .*pickle .detach\(\)"):
+        pickle.dumps({"loss": x * 2})
+    assert pickle.loads(pickle.dumps((x * 2).detach())).tolist() == (x * 2).tolist()
+
+
 def test_a_copy_of_a_graph_has_leaves_of_its_own(x: Tensor):
     out = (x * x).sum()
     twin = copy.deepcopy(out)

@@ -272,7 +272,7 @@ def test_another_librarys_tensor_is_named_with_the_way_to_convert_it():
             call()
     with raises(IndexError, "got a torch.Tensor"):
         X[torch.tensor([0])]  # a tensor of one element, which could pass for a number
-    with raises(TypeError, "gather: positions are a tensor, an array or a list of whole numbers, got a torch.Tensor"):
+    with raises(TypeError, "gather: positions are whole numbers, in a tensor, an array or a list; got a tor"):
         tg.gather(X, 0, torch.tensor([0]))
 
 

@@ -62,6 +62,10 @@ class Function:
     scalar engine, forward is followed on Values, so its true derivative is what `backward` is compared with.
     """
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = type(self).__name__
+        raise TypeError(f"{name}: a Function is not made and called: write {name}.apply(...)")
+
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """To be written."""

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from tensorgrad.nn.module import Module
 from tensorgrad.nn.parameter import Parameter
+from tensorgrad.settings import kind
 from tensorgrad.tensor import Tensor
 
 
@@ -20,6 +21,8 @@ class _Numbered(Module):
 
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"{type(self).__name__}: takes a list of Modules, got {kind(modules)}")
         for module in list(modules):
             self.append(module)
         return self
@@ -212,7 +215,13 @@ class ModuleDict(Module):
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Add modules, in the place of those with the same names."""
-        for name, module in dict(modules).items():
+        try:
+            named = dict(modules)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"ModuleDict: takes a dict of Modules or pairs of a name and one, got {kind(modules)}"
+            ) from None
+        for name, module in named.items():
             self[name] = module
 
     def __getitem__(self, name: str) -> Any:

@@ -89,7 +89,10 @@ def _filling(value: Operand, beside: ArrayNode) -> tuple[ArrayNode, np.ndarray]:
 
 def _booleans(op: str, what: str, condition: Operand) -> np.ndarray:
     """The array of a condition. torch's old form, uint8 with 0 and 1, is taken too."""
-    c = condition._data if isinstance(condition, ArrayNode) else np.asarray(lift.plain_list(condition))
+    try:
+        c = condition._data if isinstance(condition, ArrayNode) else np.asarray(lift.plain_list(condition))
+    except ValueError:
+        raise ValueError(f"{op}: the lists of the {what} are ragged: every row needs the same length") from None
     if c.dtype == np.uint8:
         c = c.astype(bool)
     if c.dtype != bool:

@@ -44,7 +44,8 @@ def roll(x: Any, shifts: int | tuple[int, ...], dims: Dims = None) -> Tensor:
     """
     x = operand(x, "roll")
     by = integers("roll", (shifts,))
-    axes = None if dims is None or dims == () else tuple(_axis("roll", d, x) for d in integers("roll", (dims,)))
+    given = () if dims is None else integers("roll", (dims,))
+    axes = tuple(_axis("roll", d, x) for d in given) or None
     if len(by) != (1 if axes is None else len(axes)):
         raise ValueError(f"roll: {len(by)} shifts {shifts} for dims {dims}: give one shift an axis, one without dims")
     if axes is None:

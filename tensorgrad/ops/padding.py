@@ -30,7 +30,7 @@ def pad(x: Any, pad: Any, mode: str = "constant", value: float | None = None) ->
     x = operand(x, "pad")
     shape = x._data.shape
     margins = _margins(integers("pad", (pad,)), shape)
-    if mode != "constant" and mode not in _NUMPY_MODES:
+    if not isinstance(mode, str) or mode not in ("constant", *_NUMPY_MODES):
         raise NotImplementedError(f"pad: mode {mode!r} is not known; constant, reflect, replicate and circular are")
     if mode == "constant":
         return _constant(x, margins, 0 if value is None else real("pad", "value", value))

@@ -61,6 +61,8 @@ def _step(op: str, x: Operand, rounded: Callable[[np.ndarray], np.ndarray]) -> T
     a = x._data
     if a.dtype.kind == "b":
         raise DtypeError(f"{op}: of numbers only, this tensor is bool: convert it, e.g. x.float()")
+    if a.dtype.kind == "c" and op in ("floor", "ceil", "trunc"):
+        raise DtypeError(f"{op}: of real numbers only, this tensor is {a.dtype}: take x.data.real or x.data.imag")
     if a.dtype == object:
         out = lift.mapped(op, a, lambda v: float(rounded(np.asarray(v))), lambda v: 0.0)
         return record(op, out, (x, np.zeros_like))

@@ -91,7 +91,7 @@ def squeeze(x: Any, dim: Dims = None, *, axis: Dims = None) -> Tensor:
     x = operand(x, "squeeze")
     a = x._data
     dims = either("squeeze", "dim", dim, "axis", axis, None)
-    axes = () if dims == () or not a.ndim else normalize("squeeze", dims, a.shape)
+    axes = () if (isinstance(dims, (tuple, list)) and not dims) or not a.ndim else normalize("squeeze", dims, a.shape)
     if not a.ndim and dims is not None:
         normalize("squeeze", dims, a.shape)  # for its errors
     return _record("squeeze", x, a.squeeze(tuple(i for i in axes if a.shape[i] == 1)))

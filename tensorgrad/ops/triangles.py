@@ -79,7 +79,8 @@ def _matrices(op: str, x: Any, offset: int) -> tuple[ArrayNode, int]:
     k = whole(op, "the diagonal", offset)
     if x._data.ndim < 2:
         raise ShapeError(f"{op}: of matrices, with at least two axes; this tensor has shape {x._data.shape}")
-    return x, k
+    most = max(x._data.shape)
+    return x, min(max(k, -most), most)
 
 
 def _writable_diagonal(a: np.ndarray, offset: int, i: int, j: int) -> np.ndarray:

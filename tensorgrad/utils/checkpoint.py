@@ -19,6 +19,7 @@ from tensorgrad import random
 from tensorgrad.autograd.gradients import pass_back
 from tensorgrad.grad_mode import enable_grad, is_grad_enabled
 from tensorgrad.outputs import record_outputs
+from tensorgrad.settings import kind
 from tensorgrad.tensor import Tensor
 from tensorgrad.versions import clock
 
@@ -43,6 +44,8 @@ def checkpoint(
     Raises RuntimeError in backward if the second run gives results of other shapes or dtypes, or if an array that the
     block read, or that its arguments or the function hold, was changed in place since the first.
     """
+    if not callable(function):
+        raise TypeError(f"checkpoint: takes a function and its arguments, got {kind(function)} for the function")
     if not is_grad_enabled():
         return function(*args, **kwargs)
     state = random.get_rng_state() if preserve_rng_state else None

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tensorgrad.optim.lr_scheduler.base import LRScheduler, Multiplied
+from tensorgrad.optim.lr_scheduler.base import LRScheduler, Multiplied, check_optimizer
 from tensorgrad.optim.optimizer import Optimizer
+from tensorgrad.settings import real, whole
 
 
 class PolynomialLR(Multiplied):
     """From the base rate to 0 in `total_iters` steps, as (1 - step / total_iters) ** power; then 0."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
-        if not total_iters > 0:
+        self.total_iters = whole("PolynomialLR", "total_iters", total_iters)
+        self.power = real("PolynomialLR", "power", power)
+        if not self.total_iters > 0:
             raise ValueError(f"PolynomialLR: total_iters is {total_iters}; it must be 1 or more")
-        self.total_iters = total_iters
-        self.power = power
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
@@ -61,10 +62,17 @@ class OneCycleLR(LRScheduler):
         three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
+        check_optimizer(self, optimizer)
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ValueError("OneCycleLR: give total_steps, or both epochs and steps_per_epoch")
-            total_steps = epochs * steps_per_epoch
+            total_steps = whole("OneCycleLR", "epochs", epochs) * whole(
+                "OneCycleLR", "steps_per_epoch", steps_per_epoch
+            )
+        total_steps = whole("OneCycleLR", "total_steps", total_steps)
+        pct_start = real("OneCycleLR", "pct_start", pct_start)
+        div_factor = real("OneCycleLR", "div_factor", div_factor)
+        final_div_factor = real("OneCycleLR", "final_div_factor", final_div_factor)
         if not total_steps > 0:
             raise ValueError(f"OneCycleLR: the number of steps is {total_steps}; it must be 1 or more")
         if not 0 <= pct_start <= 1:
@@ -74,7 +82,8 @@ class OneCycleLR(LRScheduler):
         groups = optimizer.param_groups
         if cycle_momentum and not all("momentum" in group or "betas" in group for group in groups):
             raise ValueError("OneCycleLR: the optimizer has no momentum to go up and down: pass cycle_momentum=False")
-        highest = list(max_lr) if isinstance(max_lr, (list, tuple)) else [max_lr] * len(groups)
+        given = max_lr if isinstance(max_lr, (list, tuple)) else [max_lr] * len(groups)
+        highest = [real("OneCycleLR", "max_lr", rate) for rate in given]
         if len(highest) != len(groups):
             raise ValueError(f"OneCycleLR: {len(highest)} values of max_lr for {len(groups)} groups")
         self.total_steps = total_steps
@@ -87,7 +96,8 @@ class OneCycleLR(LRScheduler):
                 group["initial_lr"] = first
             last = first / final_div_factor
             self._rate_points.append([first, top, first, last] if three_phase else [first, top, last])
-        low, high = base_momentum, max_momentum
+        low = real("OneCycleLR", "base_momentum", base_momentum)
+        high = real("OneCycleLR", "max_momentum", max_momentum)
         self._momentum_points = [high, low, high, high] if three_phase else [high, low, high]
         rise = pct_start * total_steps - 1
         self._ends = [rise, 2 * rise, total_steps - 1] if three_phase else [rise, total_steps - 1]
