@@ -17,9 +17,10 @@ from tensorgrad.devices import check_device
 from tensorgrad.dtypes import as_dtype, default_float
 from tensorgrad.errors import DtypeError
 from tensorgrad.lift import numbers, plain_list
-from tensorgrad.node import ArrayNode, array_of, as_array, new, quiet
+from tensorgrad.node import ArrayNode, new, quiet
 from tensorgrad.ops.axes import integers
 from tensorgrad.ops.casting import to
+from tensorgrad.reading import array_of, as_array
 from tensorgrad.settings import whole
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from tensorgrad import cuts, lift
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import is_grad_enabled, no_grad
-from tensorgrad.node import ArrayNode, array_of, as_array, describe, new
+from tensorgrad.node import ArrayNode, describe, new
 from tensorgrad.noise import warn_of_broadcast_loss
 from tensorgrad.operators import Operators
+from tensorgrad.reading import array_of, as_array
 from tensorgrad.selection import replaced
 from tensorgrad.versions import clock, passed
 

@@ -11,8 +11,9 @@ from tensorgrad import lift
 from tensorgrad.dtypes import is_differentiable
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import enable_grad, no_grad
-from tensorgrad.node import as_array, describe, new
+from tensorgrad.node import describe, new
 from tensorgrad.outputs import record_outputs
+from tensorgrad.reading import as_array
 from tensorgrad.tensor import Tensor
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from tensorgrad import missing, random
 from tensorgrad.creation import tensor
 from tensorgrad.errors import ShapeError
-from tensorgrad.node import ArrayNode, as_array, new
+from tensorgrad.node import ArrayNode, new
 from tensorgrad.ops.joining import stack
+from tensorgrad.reading import as_array
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
