@@ -108,6 +108,9 @@ def is_differentiable(dtype: np.dtype) -> bool:
 
 def as_dtype(dtype: Any) -> np.dtype:
     """`dtype` as NumPy names it, e.g. np.float32 or "float64". Raises TypeError unless it is one of numbers."""
+    if dtype is None or (hasattr(dtype, "__array__") and not isinstance(dtype, type)):  # which NumPy would take
+        what = "None" if dtype is None else "a tensor or an array; write x.dtype for the one that x has"
+        raise TypeError(f"not a dtype: {what}")
     try:
         found = np.dtype(dtype)
     except (TypeError, ValueError):

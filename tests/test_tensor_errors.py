@@ -73,6 +73,12 @@ def test_no_number_as_an_operand(what: str):
             operation(X)
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4)])
+def test_made_from_a_shape(shape: tuple[int, ...]):
+    with raises(TypeError, "Tensor(2, 3): requires_grad is True or False", "empty(2, 3)"):
+        Tensor(*shape)
+
+
 @pytest.mark.parametrize("data", [[[1, 2], [3]], [1, [2]], [[1, 2], 3], [[1], [2, 3, 4]]])
 def test_ragged_lists(data: list):
     with raises(ValueError, "ragged: every row needs the same length"):
@@ -305,6 +311,16 @@ def test_complex_numbers_do_not_lose_a_part_without_a_word():
             x.grad = value
         with raises(DtypeError, "complex numbers do not fit into float32"):
             tg.tensor(value, dtype=np.float32)
+
+
+def test_tensors_and_none_are_no_dtypes():
+    for dtype in (X, np.ones(2), np.float32(1), torch.ones(2)):
+        for call in (lambda d: tg.zeros_like(X, dtype=d), lambda d: X.sum(dtype=d), X.astype, tg.set_default_dtype):
+            with raises(TypeError, "not a dtype: a tensor or an array; write x.dtype"):
+                call(dtype)
+    with raises(TypeError, "not a dtype: None"):
+        tg.set_default_dtype(None)
+    assert tg.get_default_dtype() == np.float32
 
 
 def test_integers_without_a_common_dtype_do_not_become_floats():
