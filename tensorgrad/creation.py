@@ -1,32 +1,24 @@
-"""Making tensors from numbers, from arrays, and by rule. (What is drawn at random is in `sampling`.)
-
-`dtype`, `device` and `requires_grad` mean the same everywhere and are read in `made`: a dtype under torch's, NumPy's
-or Python's name, None for the default; the one device there is; and whether gradients are to flow to the new leaf,
-which must then hold floats (DtypeError).
-"""
+"""Making tensors from numbers, from arrays, and by rule. (What is drawn at random is in `sampling`.)"""
 
 from __future__ import annotations
 
-from math import ceil, isfinite, prod
-from numbers import Integral, Real
+from math import ceil, isfinite
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorgrad.devices import check_device
 from tensorgrad.dtypes import as_dtype, default_float
 from tensorgrad.errors import DtypeError
 from tensorgrad.lift import numbers, plain_list
+from tensorgrad.making import length, lengths, like, made
 from tensorgrad.node import ArrayNode, new, quiet
-from tensorgrad.ops.axes import integers
 from tensorgrad.ops.casting import to
 from tensorgrad.reading import array_of, as_array
-from tensorgrad.settings import whole
+from tensorgrad.settings import real, whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
-
-_MOST = 2**60  # elements
 
 
 # -- from data ---------------------------------------------------------------------------------------------------------
@@ -240,7 +232,7 @@ def _bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, A
     given |= named
     if "end" not in given:
         raise TypeError("arange: needs an end")
-    start, end, step = (number("arange", given.get(name, default)) for name, default in _BOUNDS.items())
+    start, end, step = (real("arange", name, given.get(name, default)) for name, default in _BOUNDS.items())
     return start, end, step
 
 
@@ -268,13 +260,13 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:
     """base**x for each x of linspace(start, end, steps)."""
-    array = np.power(float(number("logspace", base)), _spaced("logspace", start, end, steps))
+    array = np.power(float(real("logspace", "base", base)), _spaced("logspace", start, end, steps))
     return made("logspace", array, dtype or default_float(), device, requires_grad)
 
 
 def _spaced(op: str, start: Any, end: Any, steps: int) -> np.ndarray:
     n = length(op, "steps", steps)
-    return np.linspace(float(number(op, start)), float(number(op, end)), n)
+    return np.linspace(float(real(op, "start", start)), float(real(op, "end", end)), n)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -289,57 +281,3 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     rows, columns = lengths("triu_indices", (row, col))
     found = np.stack(np.triu_indices(rows, whole("triu_indices", "offset", offset), columns))
     return made("triu_indices", found, dtype or np.int64, device, False)
-
-
-# -- reading arguments -------------------------------------------------------------------------------------------------
-
-
-@quiet
-def made(op: str, array: np.ndarray, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    """A leaf that holds `array`, in `dtype` unless that is None."""
-    check_device(op, device)
-    wanted = array.dtype if dtype is None else as_dtype(dtype)
-    out = new(numbers(array) if wanted.kind == "O" else array.astype(wanted, copy=False))
-    if requires_grad:
-        out.requires_grad = True
-    return out
-
-
-def length(op: str, name: str, n: Any) -> int:
-    """One length. Raises TypeError for what is no whole number, ValueError for a negative one."""
-    return lengths(op, (whole(op, name, n),))[0]
-
-
-def lengths(op: str, size: tuple[Any, ...], named: dict[str, Any] | None = None) -> tuple[int, ...]:
-    """A shape given as separate numbers, as one sequence, or by the name `size`."""
-    if named:
-        if named.keys() != {"size"} or size:
-            raise TypeError(f"{op}: got an unexpected argument {next(iter(named))!r}; the shape is given once")
-        size = (named["size"],)
-    elif not size:
-        raise TypeError(f"{op}: needs a shape; () is that of a single number")
-    found = integers(op, size)
-    if any(n < 0 for n in found):
-        raise ValueError(f"{op}: lengths are at least 0, got {', '.join(map(str, found))}")
-    if prod(found) > _MOST:
-        raise ValueError(f"{op}: a tensor of shape {found} has more elements than any memory")
-    return found
-
-
-def like(op: str, x: Any, dtype: Any) -> tuple[ArrayNode, np.dtype]:
-    """`x`, which must be a tensor, and `dtype` or else that of x (of scalar nodes, float64)."""
-    if not isinstance(x, ArrayNode):
-        raise TypeError(f"{op}: takes a Tensor, got a {type(x).__name__}")
-    found = x._data.dtype if dtype is None else as_dtype(dtype)
-    return x, np.dtype(np.float64) if found.kind == "O" else found
-
-
-def number(op: str, x: Any) -> Any:
-    """A Python number, from one or from a tensor or an array of one element."""
-    if isinstance(x, ArrayNode):
-        x = numbers(x._data)
-    if isinstance(x, (np.ndarray, np.generic)) and x.size == 1:
-        x = x.item()
-    if not isinstance(x, Real):
-        raise TypeError(f"{op}: takes numbers, got {x!r}")
-    return x

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.creation import length, lengths, like, made, number
 from tensorgrad.dtypes import as_dtype, default_float, result_dtype
 from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.making import length, lengths, like, made
 from tensorgrad.node import ArrayNode, operand, quiet
-from tensorgrad.ops.axes import integers
 from tensorgrad.random import generator as numpy_generator
 from tensorgrad.settings import real, whole
 
@@ -242,7 +241,7 @@ def _float(dtype: np.dtype) -> np.dtype:
 
 
 def _whole(op: str, low: Any, high: Any, shape: tuple[int, ...], generator: Any) -> np.ndarray:
-    low, high = integers(op, (number(op, low), number(op, high)))
+    low, high = whole(op, "low", low), whole(op, "high", high)
     if low >= high:
         raise ValueError(f"{op}: from {low} up to {high} there is no whole number: low must be below high")
     return np.asarray(numpy_generator(generator, op).integers(low, high, size=shape))

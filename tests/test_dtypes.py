@@ -166,7 +166,7 @@ def test_arange():
     assert tg.arange(1, 4, dtype=np.float64).dtype == np.float64
     with pytest.raises(ValueError, match="arange: the step is 0"):
         tg.arange(0, 3, 0)
-    with pytest.raises(TypeError, match="arange: takes numbers, got 'a'"):
+    with pytest.raises(TypeError, match="arange: end is a number, got 'a'"):
         tg.arange("a")
 
 
