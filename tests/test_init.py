@@ -11,6 +11,7 @@ import pytest
 
 import tensorgrad
 from tensorgrad import Generator, Tensor, manual_seed, nn
+from tensorgrad.errors import DtypeError
 from tensorgrad.nn import init
 from viz import compare
 
@@ -151,3 +152,13 @@ def test_a_program_that_makes_its_layers_can_be_compared() -> None:
 def test_bad_arguments(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call(tensorgrad.ones(3))
+
+
+def test_integers_and_read_only_arrays_are_not_filled_with_fractions() -> None:
+    whole = tensorgrad.zeros(2, 2, dtype=int)
+    for fill in (init.uniform_, init.normal_, init.trunc_normal_, init.orthogonal_, init.xavier_normal_):
+        with pytest.raises(DtypeError, match=r"^\w+_: fractions do not fit into a tensor of shape \(2, 2\), int64"):
+            fill(whole)
+    assert init.constant_(whole, 3).tolist() == [[3, 3], [3, 3]]
+    with pytest.raises(RuntimeError, match=r"zeros_: the array of .* is read-only: fill a clone"):
+        init.zeros_(tensorgrad.ones(1).expand(3))

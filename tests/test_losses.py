@@ -296,7 +296,7 @@ def test_kl_div_as_torch(dtype: str, rng: np.random.Generator, torch: ModuleType
         (
             lambda: F.binary_cross_entropy_with_logits(X, X, pos_weight=Tensor([1.0, 2.0])),
             ShapeError,
-            "do not broadcast",
+            "do(es)? not broadcast",
         ),
         (lambda: F.binary_cross_entropy_with_logits(tensorgrad.tensor([1]), [1.0]), DtypeError, "floats only"),
         (lambda: F.kl_div(X, X, reduction="batch"), ValueError, "'batchmean'"),
@@ -308,3 +308,16 @@ def test_kl_div_as_torch(dtype: str, rng: np.random.Generator, torch: ModuleType
 def test_errors_of_probabilities(call: Any, error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_weights_that_would_make_more_losses():
+    x = tensorgrad.tensor([[0.2, 0.4, 0.6]])
+    bce, logits = F.binary_cross_entropy, F.binary_cross_entropy_with_logits
+    for name, call in {
+        "binary_cross_entropy: weight": lambda w: bce(x, x, weight=w),
+        "binary_cross_entropy_with_logits: weight": lambda w: logits(x, x, weight=w),
+        "binary_cross_entropy_with_logits: pos_weight": lambda w: logits(x, x, pos_weight=w),
+    }.items():
+        with pytest.raises(ShapeError, match=rf"{name} of shape \(2, 1\) does not broadcast to \(1, 3\)"):
+            call(tensorgrad.ones(2, 1))
+        assert call(2.0).item() == pytest.approx(call(np.full(3, 2.0)).item())

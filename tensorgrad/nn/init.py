@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift, missing
-from tensorgrad.errors import ShapeError
+from tensorgrad.dtypes import is_differentiable
+from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, describe, quiet
 from tensorgrad.random import generator as numpy_generator
 from tensorgrad.settings import real
@@ -26,7 +27,8 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     a, b = real("uniform_", "a", a), real("uniform_", "b", b)
     if not (a <= b and math.isfinite(b - a)):
         raise ValueError(f"uniform_: the range from {a} to {b} is empty or endless")
-    return _fill("uniform_", tensor, numpy_generator(generator, "uniform_").uniform(a, b, _shape("uniform_", tensor)))
+    shape = _float_shape("uniform_", tensor)
+    return _fill("uniform_", tensor, numpy_generator(generator, "uniform_").uniform(a, b, shape))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
@@ -34,7 +36,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     mean, std = real("normal_", "mean", mean), real("normal_", "std", std)
     if not std >= 0:
         raise ValueError(f"normal_: the standard deviation {std} is negative")
-    return _fill("normal_", tensor, numpy_generator(generator, "normal_").normal(mean, std, _shape("normal_", tensor)))
+    shape = _float_shape("normal_", tensor)
+    return _fill("normal_", tensor, numpy_generator(generator, "normal_").normal(mean, std, shape))
 
 
 def trunc_normal_(
@@ -55,7 +58,7 @@ def trunc_normal_(
     if sign < 0:
         low, high = -high, -low
     law = NormalDist()
-    shares = rng.uniform(law.cdf(low), law.cdf(high), _shape("trunc_normal_", tensor))
+    shares = rng.uniform(law.cdf(low), law.cdf(high), _float_shape("trunc_normal_", tensor))
     np.clip(shares, np.finfo(float).tiny, 1 - 2**-53, out=shares)  # of 0 and 1 the inverse is infinite
     deviates = np.array([law.inv_cdf(share) for share in shares.ravel().tolist()]).reshape(shares.shape)
     return _fill("trunc_normal_", tensor, np.clip(mean + std * sign * deviates, a, b))
@@ -120,7 +123,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     Q of the QR decomposition of normal numbers, with signs such that R's diagonal is positive: without these Q is not
     uniformly distributed (Mezzadri 2007, section 5).
     """
-    shape = _shape("orthogonal_", tensor)
+    shape = _float_shape("orthogonal_", tensor)
     if len(shape) < 2:
         raise ShapeError(f"orthogonal_: takes a tensor of two axes or more, got {describe(tensor)}")
     rows, columns = shape[0], math.prod(shape[1:])
@@ -184,11 +187,20 @@ def _shape(op: str, tensor: Tensor) -> tuple[int, ...]:
 
 
 @quiet
+def _float_shape(op: str, tensor: Tensor) -> tuple[int, ...]:
+    shape = _shape(op, tensor)
+    if not is_differentiable(tensor._data.dtype):
+        raise DtypeError(f"{op}: fractions do not fit into {describe(tensor)}: make it of floats")
+    return shape
+
+
 def _fill(op: str, tensor: Tensor, values: np.ndarray) -> Tensor:
     data = tensor._data
     if data.dtype == object:  # in a lift: the same numbers on scalar nodes of its own
         tensor._data = lift.leaves(values) if tensor._requires_grad else values
         return tensor
+    if not data.flags.writeable:
+        raise RuntimeError(f"{op}: the array of {describe(tensor)} is read-only: fill a clone()")
     data[...] = values
     tensor._bump()
     return tensor

@@ -22,6 +22,7 @@ from tensorgrad.ops.arithmetic import div, mul
 from tensorgrad.ops.operands import Operand, apply, pair
 from tensorgrad.ops.targets import check_reduction, reduced
 from tensorgrad.settings import real
+from tensorgrad.shapes import broadcasts_to
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -117,7 +118,8 @@ def binary_cross_entropy(input: Operand, target: Operand, weight: Operand = None
         (x, lambda g: g * ((a - b) / np.maximum(a * (1 - a), 1e-12).astype(a.dtype, copy=False))),
         (y, lambda g: g * (log_other - log)),
     )
-    return reduced(losses if weight is None else mul(losses, weight), reduction)
+    losses = losses if weight is None else mul(losses, _broadcast_weight(op, "weight", weight, losses))
+    return reduced(losses, reduction)
 
 
 def _log(a: np.ndarray) -> np.ndarray:
@@ -136,9 +138,10 @@ def binary_cross_entropy_with_logits(
     op = "binary_cross_entropy_with_logits"
     check_reduction(op, reduction)
     x, y, a, b = _same_shape(op, input, target)
-    p = None if pos_weight is None else operand(pos_weight, op, x)
+    p = None if pos_weight is None else _broadcast_weight(op, "pos_weight", pos_weight, x)
     losses = _with_logits(op, x, y, a, b, p)
-    return reduced(losses if weight is None else mul(losses, weight), reduction)
+    losses = losses if weight is None else mul(losses, _broadcast_weight(op, "weight", weight, losses))
+    return reduced(losses, reduction)
 
 
 def _with_logits(op: str, x: ArrayNode, y: ArrayNode, a: np.ndarray, b: np.ndarray, p: ArrayNode | None) -> Tensor:
@@ -225,6 +228,16 @@ def _same_shape(op: str, input: Operand, target: Operand) -> tuple[ArrayNode, Ar
             ".squeeze(-1) one of them"
         )
     return x, y, a, b
+
+
+def _broadcast_weight(op: str, name: str, weight: Operand, losses: ArrayNode) -> ArrayNode:
+    """A weight as an operand. Raises ShapeError unless it broadcasts to the losses: else they would become more."""
+    w = operand(weight, op, losses)
+    if not broadcasts_to(w._data.shape, losses._data.shape):
+        raise ShapeError(
+            f"{op}: {name} of shape {w._data.shape} does not broadcast to {losses._data.shape}, the shape of the losses"
+        )
+    return w
 
 
 def _weighted(
