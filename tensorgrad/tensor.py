@@ -59,6 +59,11 @@ class Tensor(Operators):
         *,
         dtype: Any = None,
     ) -> None:
+        if isinstance(requires_grad, int) and not isinstance(requires_grad, bool):
+            raise TypeError(
+                f"Tensor({data!r}, {requires_grad!r}): requires_grad is True or False; for a tensor of a shape write "
+                "empty(2, 3) or zeros(2, 3)"
+            )
         dtype = None if dtype is None else as_dtype(dtype)
         if dtype is not None and dtype.kind == "O":
             data, dtype = lift.constant(as_array(data)), None

@@ -13,9 +13,23 @@ import pytest
 
 import tensorgrad
 
-PROGRAMS = ("mlp_classifier", "char_rnn", "gpt_block")
+LEARNING = ("mlp_classifier", "char_rnn", "gpt_block")
+PROGRAMS = LEARNING + tuple(
+    "by_hand clusters experts graph_network own_adam resume rollouts tagger vae word2vec".split()
+)
 
-_SUBMODULES = ("nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "utils", "utils.checkpoint")
+_SUBMODULES = (
+    "autograd",
+    "nn",
+    "nn.functional",
+    "nn.init",
+    "nn.utils",
+    "optim",
+    "optim.lr_scheduler",
+    "utils",
+    "utils.checkpoint",
+    "utils.data",
+)
 
 
 @contextmanager
@@ -50,7 +64,7 @@ def test_losses_equal_torch(program: str, torch: ModuleType):
     np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", LEARNING)
 def test_they_learn_without_torch(program: str):
     found = losses(program, tensorgrad)
     assert found[-20 if program != "mlp_classifier" else -4] < 0.9 * found[0]
