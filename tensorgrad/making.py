@@ -31,8 +31,8 @@ def made(op: str, array: np.ndarray, dtype: Any, device: Any, requires_grad: boo
     check_device(op, device)
     wanted = array.dtype if dtype is None else as_dtype(dtype)
     out = new(numbers(array) if wanted.kind == "O" else array.astype(wanted, copy=False))
-    if requires_grad:
-        out.requires_grad = True
+    if requires_grad is not False:
+        out.requires_grad = requires_grad
     return out
 
 

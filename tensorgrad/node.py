@@ -161,6 +161,8 @@ class ArrayNode(Node):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"requires_grad is True or False, got {value!r}")
         if value and not is_differentiable(self._data.dtype):
             raise DtypeError(
                 f"only floating-point tensors can require gradients, this one is {self._data.dtype}: "

@@ -242,7 +242,12 @@ class Tensor(Operators):
         return f"Tensor({body}, dtype={self._data.dtype}{extra})"
 
     def __format__(self, spec: str) -> str:
-        return format(self.item() if self._data.ndim == 0 else str(self), spec)
+        if self._data.ndim == 0:
+            return format(self.item(), spec)
+        try:
+            return format(str(self), spec)
+        except ValueError:
+            raise ValueError(f"the format {spec!r} is for one number, and {describe(self)} has several") from None
 
     def __len__(self) -> int:
         if not self._data.ndim:

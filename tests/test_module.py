@@ -531,3 +531,11 @@ def test_masked_elements_are_not_loaded():
     masked = np.ma.masked_array([[1.0]], [[True]])
     with pytest.raises(RuntimeError, match="weight: the array has masked elements"):
         layer.load_state_dict({"weight": masked, "bias": np.zeros(1)})
+
+
+def test_hooks_and_apply_take_functions():
+    net = nn.Linear(1, 1)
+    for call in (net.register_forward_hook, net.register_forward_pre_hook, net.apply):
+        with pytest.raises(TypeError, match=r"^(register_forward_\w+|apply): takes a function.*, got 3$"):
+            call(3)
+    assert net(tensorgrad.ones(1, 1)).shape == (1, 1)

@@ -71,7 +71,7 @@ def test_a_tensor_without_axes_is_formatted_as_its_number(x: Tensor):
     assert f"{x.mean():.2f}" == "2.00"
     assert f"{x.mean()}" == "2.0"
     assert f"{x}" == repr(x)
-    with pytest.raises(ValueError, match="format code"):
+    with pytest.raises(ValueError, match="is for one number"):
         f"{x:.2f}"
 
 

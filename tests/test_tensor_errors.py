@@ -332,3 +332,33 @@ def test_what_a_hook_returned_is_named():
     x = Tensor([1.0], requires_grad=True)
     with x.register_hook(lambda g: "a"), raises(TypeError, "register_hook: what a hook returned: ", "got a str"):
         x.sum().backward()
+
+
+@pytest.mark.parametrize("wish", ["False", "yes", None, [True]])
+def test_requires_grad_is_true_or_false(wish):
+    x = Tensor([1.0])
+    for call in (
+        lambda: setattr(x, "requires_grad", wish),
+        lambda: x.requires_grad_(wish),
+        lambda: tg.zeros(2, requires_grad=wish),
+        lambda: tg.tensor([1.0], requires_grad=wish),
+        lambda: tg.nn.Parameter(x, requires_grad=wish),
+    ):
+        with raises(TypeError, "requires_grad is True or False, got"):
+            call()
+    x.requires_grad = np.bool_(True)
+    assert x.requires_grad is True
+
+
+def test_a_format_for_numbers_on_several_elements():
+    assert f"{Tensor(1.5):.3f}" == "1.500"
+    assert f"{X:>60}".startswith(" ")
+    with raises(ValueError, "the format '.2f' is for one number, and a tensor of shape (3,)", "has several"):
+        f"{X.detach():.2f}"
+
+
+def test_gradients_of_nothing():
+    x = Tensor([1.0], requires_grad=True)
+    for outputs, inputs in ((None, x), (x.sum(), None), (x.sum(), 3)):
+        with raises(TypeError, "gradients are of Tensors, and with respect to Tensors; got a"):
+            tg.autograd.grad(outputs, inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ def _lowest(wanted: Sequence[Tensor], order: Sequence[Node]) -> list[Tensor]:
 
 
 def _listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
-    found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    found = list(tensors) if isinstance(tensors, Iterable) and not isinstance(tensors, Tensor) else [tensors]
     for x in found:
         if not isinstance(x, Tensor):
             raise TypeError(f"gradients are of Tensors, and with respect to Tensors; got a {type(x).__name__}")

@@ -15,6 +15,7 @@ from tensorgrad.nn.state import LoadedKeys, load
 from tensorgrad.node import new, quiet
 from tensorgrad.ops.casting import to
 from tensorgrad.parameters import clear_gradients
+from tensorgrad.settings import kind as kind_of
 from tensorgrad.tensor import RemovableHandle, Tensor
 
 _KINDS = {"_parameters": "a Parameter", "_buffers": "a Tensor", "_modules": "a Module"}
@@ -77,14 +78,14 @@ class Module:
 
         With `with_kwargs` it is called as hook(module, args, kwargs) and returns both. `remove()` the result to end it.
         """
-        return _keep(self._forward_pre_hooks, (hook, with_kwargs))
+        return _keep("register_forward_pre_hook", self._forward_pre_hooks, hook, with_kwargs)
 
     def register_forward_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args, output)` after each forward; what it returns, unless None, is the output instead.
 
         With `with_kwargs` it is called as hook(module, args, kwargs, output). `remove()` the result to end it.
         """
-        return _keep(self._forward_hooks, (hook, with_kwargs))
+        return _keep("register_forward_hook", self._forward_hooks, hook, with_kwargs)
 
     def train(self, mode: bool = True) -> Self:
         """Set `training` here and in all parts: dropout is at work in training only."""
@@ -314,6 +315,8 @@ class Module:
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call `fn` on every part and then on this module, e.g. to initialise them."""
+        if not callable(fn):
+            raise TypeError(f"apply: takes a function of a module, got {kind_of(fn)}")
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -379,7 +382,9 @@ class Module:
         return self._modules.items()
 
 
-def _keep(hooks: dict[object, Any], hook: Any) -> RemovableHandle:
+def _keep(op: str, hooks: dict[object, Any], hook: Any, with_kwargs: bool) -> RemovableHandle:
+    if not callable(hook):
+        raise TypeError(f"{op}: takes a function, got {kind_of(hook)}")
     key = object()
-    hooks[key] = hook
+    hooks[key] = (hook, with_kwargs)
     return RemovableHandle(lambda: hooks.pop(key, None))
