@@ -1,8 +1,7 @@
 """The operations by family, each beside its rule. `Tensor` has them as methods, `tensorgrad` and `nn.functional` as
 functions.
 
-    on each element     arithmetic, functions, pairs, inverses, rounding, activations, comparisons, choosing,
-                        casting
+    on each element     arithmetic, functions, rounding, activations, comparisons, choosing, casting
     over axes           reduce (sum, mean, prod, all), extremes, statistics, norms, scans, softmax, sorting, counting
     products            linalg, einsum, products
     shape and order     shape, transposing, flipping, repeating, joining, padding, triangles
