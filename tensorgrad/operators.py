@@ -56,6 +56,9 @@ class Operators(Methods):
             )
         return self is other
 
+    def __contains__(self, element: Any) -> bool:
+        return bool(comparisons.eq(self, element)._data.any())
+
     # -- operators -------------------------------------------------------------------------------------------------
 
     __add__ = add = arithmetic.add

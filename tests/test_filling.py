@@ -154,6 +154,15 @@ def test_what_a_tensor_says_about_itself() -> None:
     assert [(f and f.name(), i) for f, i in product.next_functions] == [("exp", 0), (None, 0)]
 
 
+def test_whether_an_element_is_in_it() -> None:
+    x = tensor([[1.0, 2.0], [3.0, float("nan")]])
+    assert 2 in x
+    assert tensor(3.0) in x
+    assert 4.0 not in x
+    assert float("nan") not in x
+    assert 1 not in tensorgrad.zeros(0)
+
+
 def test_switches_that_change_nothing() -> None:
     tensorgrad.set_num_threads(4)
     assert tensorgrad.get_num_threads() == 1

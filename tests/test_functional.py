@@ -328,3 +328,19 @@ def test_a_normalised_input_keeps_its_dtype_beside_wider_parameters(name: str, t
     out.sum().backward()
     assert x.grad.dtype == np.float16
     assert weight.grad.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["relu", "relu6", "hardtanh", "leaky_relu", "elu", "silu"])
+def test_activations_in_place(name: str, torch: ModuleType):
+    found = []
+    for m in (tensorgrad, torch):
+        leaf = m.tensor([-2.0, 0.5, 7.0], requires_grad=True)
+        x = leaf * 1.0
+        out = getattr(m.nn.functional, name)(x, inplace=True)
+        assert out is x
+        (out * m.tensor([1.0, 2.0, 3.0])).sum().backward()
+        found.append((out.tolist(), np.asarray(leaf.grad)))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-6)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-6)
+    with pytest.raises(RuntimeError, match=rf"^{name}\(inplace=True\) on .*a leaf that requires a gradient"):
+        getattr(tensorgrad.nn.functional, name)(tensorgrad.ones(2, requires_grad=True), inplace=True)

@@ -3,18 +3,8 @@
 from typing import TYPE_CHECKING
 
 from tensorgrad import missing
-from tensorgrad.ops.activations import (
-    elu,
-    gelu,
-    hardtanh,
-    leaky_relu,
-    logsigmoid,
-    relu,
-    relu6,
-    sigmoid,
-    silu,
-    softplus,
-)
+from tensorgrad.nn.in_place import elu, hardtanh, leaky_relu, relu, relu6, silu
+from tensorgrad.ops.activations import gelu, logsigmoid, sigmoid, softplus
 from tensorgrad.ops.attention import scaled_dot_product_attention
 from tensorgrad.ops.cross_entropy import cross_entropy, nll_loss
 from tensorgrad.ops.dropout import dropout
