@@ -9,6 +9,7 @@ import numpy as np
 from tensorgrad.dtypes import as_dtype, default_float, promote, rank, result_dtype
 from tensorgrad.node import ArrayNode, operand
 from tensorgrad.ops.axes import integers
+from tensorgrad.settings import real, whole
 from tensorgrad.shapes import broadcast
 
 
@@ -96,9 +97,14 @@ def set_printoptions(
     """
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"set_printoptions: profile must be one of {', '.join(_PROFILES)}, got {profile!r}")
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     options: dict[str, Any] = dict(_PROFILES[profile]) if profile else {}
-    options |= {name: value for name, value in given.items() if value is not None}
+    for name, value in {"precision": precision, "edgeitems": edgeitems, "linewidth": linewidth}.items():
+        if value is not None:
+            options[name] = whole("set_printoptions", name, value)
+            if options[name] < 0:  # which NumPy takes, and then prints nothing any more
+                raise ValueError(f"set_printoptions: {name} is {value}, it must be 0 or more")
+    if threshold is not None:
+        options["threshold"] = real("set_printoptions", "threshold", threshold)
     if options.get("threshold") == float("inf"):
         options["threshold"] = _PROFILES["full"]["threshold"]
     if sci_mode is not None:

@@ -77,8 +77,8 @@ class Tensor(Operators):
         self._used = 0
         if _prev:
             requires_grad = self._adopt(tuple(_prev), _op, requires_grad, data)
-        if requires_grad:
-            self.requires_grad = True
+        if requires_grad is not False:
+            self.requires_grad = requires_grad
         if label:
             self.label = label
 

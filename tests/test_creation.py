@@ -302,3 +302,13 @@ def test_print_options():
             tensorgrad.set_printoptions(profile="long")
     finally:
         np.set_printoptions(**before)
+
+
+def test_print_options_that_would_stop_all_printing():
+    before = np.get_printoptions()
+    for name in ("precision", "edgeitems", "linewidth"):
+        with pytest.raises(ValueError, match=f"set_printoptions: {name} is -1, it must be 0 or more"):
+            tensorgrad.set_printoptions(**{name: -1})
+        with pytest.raises(TypeError, match=f"set_printoptions: {name} is a whole number, got 'a'"):
+            tensorgrad.set_printoptions(**{name: "a"})
+    assert np.get_printoptions() == before

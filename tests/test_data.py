@@ -212,3 +212,15 @@ def test_datasets() -> None:
 def test_what_is_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_what_is_no_dataset_and_no_size_is_named() -> None:
+    for call, message in {
+        lambda: TensorDataset([1]): r"TensorDataset: takes tensors, got \[1\]",
+        lambda: DataLoader(3): "DataLoader: takes a dataset, with __getitem__ and __len__, got 3",
+        lambda: DataLoader(None): "DataLoader: takes a dataset, with __getitem__ and __len__, got None",
+        lambda: DataLoader([1], batch_size="a"): "DataLoader: batch_size is a whole number, got 'a'",
+        lambda: DataLoader([1], collate_fn=3): "DataLoader: collate_fn is a function of a list of items, got 3",
+    }.items():
+        with pytest.raises(TypeError, match=message):
+            call()

@@ -340,6 +340,7 @@ def test_requires_grad_is_true_or_false(wish):
     for call in (
         lambda: setattr(x, "requires_grad", wish),
         lambda: x.requires_grad_(wish),
+        lambda: Tensor([1.0], requires_grad=wish),
         lambda: tg.zeros(2, requires_grad=wish),
         lambda: tg.tensor([1.0], requires_grad=wish),
         lambda: tg.nn.Parameter(x, requires_grad=wish),

@@ -16,6 +16,7 @@ from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, new
 from tensorgrad.ops.joining import stack
 from tensorgrad.reading import as_array
+from tensorgrad.settings import kind, whole
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -46,6 +47,9 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     """Tensors of equal length: item i is the tuple of their elements i. Raises ShapeError for other lengths."""
 
     def __init__(self, *tensors: Tensor) -> None:
+        for t in tensors:
+            if not hasattr(t, "shape"):
+                raise TypeError(f"TensorDataset: takes tensors, got {kind(t)}")
         shapes = [t.shape for t in tensors]
         if not tensors or not all(shapes) or len({shape[0] for shape in shapes}) > 1:
             raise ShapeError(f"TensorDataset: takes tensors of equal length, got shapes {shapes}")
@@ -255,7 +259,11 @@ class DataLoader(Generic[_Item]):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
     ) -> None:
-        if batch_size is not None and index(batch_size) < 1:
+        if not isinstance(dataset, Iterable) and not hasattr(dataset, "__getitem__"):
+            raise TypeError(f"DataLoader: takes a dataset, with __getitem__ and __len__, got {kind(dataset)}")
+        if collate_fn is not None and not callable(collate_fn):
+            raise TypeError(f"DataLoader: collate_fn is a function of a list of items, got {kind(collate_fn)}")
+        if batch_size is not None and whole("DataLoader", "batch_size", batch_size) < 1:
             raise ValueError(f"DataLoader: batch_size must be 1 or more, or None, got {batch_size}")
         if sampler is not None and shuffle:
             raise ValueError("DataLoader: give sampler or shuffle, not both: the sampler has the order")
