@@ -98,18 +98,18 @@ def test_forward_equals_numpy(case: Case, shapes: Shapes, rng: np.random.Generat
 
 
 @every_call()
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_data_and_gradients_are_arrays_of_the_operands_dtype(case: Case, shapes: Shapes, dtype: str, rng):
-    tensors = [leaf(a.astype(dtype)) for a in case.sample(rng, shapes)]
-    out = case.function(tensorgrad, *tensors)
-    for _ in range(2):  # accumulation too: NumPy's sum of two 0-d arrays is no array
-        out.backward(np.ones(out.shape))
-    for node in topological_order(out):
-        assert type(node.data) is np.ndarray
-        assert node.dtype == dtype
-        if node.requires_grad:
-            assert type(node.grad) is np.ndarray
-            assert (node.grad.shape, node.grad.dtype) == (node.shape, node.dtype)
+def test_data_and_gradients_are_arrays_of_the_operands_dtype(case: Case, shapes: Shapes, rng: np.random.Generator):
+    arrays = case.sample(rng, shapes)
+    for dtype in ("float16", "float32", "float64"):
+        out = case.function(tensorgrad, *[leaf(a.astype(dtype)) for a in arrays])
+        for _ in range(2):  # accumulation too: NumPy's sum of two 0-d arrays is no array
+            out.backward(np.ones(out.shape))
+        for node in topological_order(out):
+            assert type(node.data) is np.ndarray
+            assert node.dtype == dtype
+            if node.requires_grad:
+                assert type(node.grad) is np.ndarray
+                assert (node.grad.shape, node.grad.dtype) == (node.shape, node.dtype)
 
 
 # -- finite differences ------------------------------------------------------------------------------------------------
