@@ -49,10 +49,12 @@ def missing(what: str) -> None:
 def require_torch() -> ModuleType:
     """torch, or a skip that says that it is not installed."""
     try:
-        return importlib.import_module("torch")
+        torch = importlib.import_module("torch")
     except ImportError:
         missing("torch is not installed")
         raise
+    torch.set_num_threads(1)  # on a busy machine its threads wait for each other a hundred times longer than they work
+    return torch
 
 
 @pytest.fixture
