@@ -6,6 +6,7 @@ import numpy as np
 
 from tensorgrad.dtypes import sum_dtype
 from tensorgrad.errors import ShapeError
+from tensorgrad.sums import sum_over
 
 
 def broadcast(op: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -37,5 +38,5 @@ def unbroadcast(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, grad.shape[extra:], strict=True)):
         raise ShapeError(f"a contribution of shape {grad.shape} cannot be summed to an operand of shape {shape}")
     axes = (*range(extra), *(extra + i for i, n in enumerate(shape) if n == 1 and grad.shape[extra + i] != 1))
-    total = grad.sum(axis=axes, dtype=sum_dtype(grad.dtype))
+    total = sum_over(grad, axes, dtype=sum_dtype(grad.dtype))
     return np.asarray(total, dtype=grad.dtype).reshape(shape)
