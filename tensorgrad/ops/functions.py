@@ -161,7 +161,7 @@ def erf(x: Operand) -> Tensor:
 def atan2(y: Operand, x: Operand) -> Tensor:
     """The angle from -pi to pi of the point (x, y), y first: atan(y / x) in the right quadrant. Of integers, a float.
 
-    At the origin the gradients are nan.
+    At the origin, where there is no direction, the gradients are 0 (torch's convention).
     """
     y, x, b, a = pair("atan2", y, x)
     if is_lifted(y, x):
@@ -170,8 +170,9 @@ def atan2(y: Operand, x: Operand) -> Tensor:
     out = apply("atan2", np.arctan2, b, a)
 
     def over_square(n: np.ndarray) -> np.ndarray:
-        length = np.hypot(a, b)  # divided by twice, since its square would leave the range sooner
-        return n / length / length
+        length = np.hypot(a, b)
+        length = np.where(length == 0, np.inf, length)
+        return n / length / length  # divided by twice, since its square would leave the range sooner
 
     return record("atan2", out, (y, lambda g: g * over_square(a)), (x, lambda g: g * over_square(-b)))
 
