@@ -15,8 +15,7 @@ from tensorgrad.backends import (
     use_deterministic_algorithms,
 )
 from tensorgrad.checks import debug, set_debug
-from tensorgrad.constructors import BoolTensor, ByteTensor, DoubleTensor, FloatTensor, HalfTensor, IntTensor, LongTensor
-from tensorgrad.creation import (
+from tensorgrad.creation.filled import (
     arange,
     as_tensor,
     asarray,
@@ -35,6 +34,27 @@ from tensorgrad.creation import (
     triu_indices,
     zeros,
     zeros_like,
+)
+from tensorgrad.creation.sampling import (
+    bernoulli,
+    multinomial,
+    normal,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+)
+from tensorgrad.creation.typed import (
+    BoolTensor,
+    ByteTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
 )
 from tensorgrad.devices import device
 from tensorgrad.dtypes import get_default_dtype, set_default_dtype
@@ -187,18 +207,6 @@ from tensorgrad.random import (
     manual_seed,
     seed,
     set_rng_state,
-)
-from tensorgrad.sampling import (
-    bernoulli,
-    multinomial,
-    normal,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
 )
 from tensorgrad.serialization import load, save
 from tensorgrad.tensor import Tensor

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tensorgrad import creation, devices, layout, missing, operation, queries, sampling
+from tensorgrad import devices, layout, missing, operation, queries
+from tensorgrad.creation import filled, sampling
 from tensorgrad.node import ArrayNode
 from tensorgrad.ops import (
     activations,
@@ -274,11 +275,11 @@ class Methods(ArrayNode):
     int = casting.int_
     long = casting.long
     bool = casting.bool_
-    new_tensor = creation.new_tensor
-    new_zeros = creation.new_zeros
-    new_ones = creation.new_ones
-    new_empty = creation.new_empty
-    new_full = creation.new_full
+    new_tensor = filled.new_tensor
+    new_zeros = filled.new_zeros
+    new_ones = filled.new_ones
+    new_empty = filled.new_empty
+    new_full = filled.new_full
     is_floating_point = queries.is_floating_point
     is_complex = queries.is_complex
     bernoulli = sampling.bernoulli

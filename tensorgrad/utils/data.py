@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from tensorgrad import missing, random
-from tensorgrad.creation import tensor
+from tensorgrad.creation.filled import tensor
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, new
 from tensorgrad.ops.joining import stack

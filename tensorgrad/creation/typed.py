@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorgrad.creation import tensor, zeros
+from tensorgrad.creation.filled import tensor, zeros
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor

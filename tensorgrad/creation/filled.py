@@ -1,4 +1,4 @@
-"""Making tensors from numbers, from arrays, and by rule. (What is drawn at random is in `sampling`.)"""
+"""Making tensors from numbers, from arrays, and by rule. (What is drawn at random is in `sampling`, beside.)"""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorgrad.creation.arguments import length, lengths, like, made
 from tensorgrad.dtypes import as_dtype, default_float
 from tensorgrad.errors import DtypeError
 from tensorgrad.lift import numbers, plain_list
-from tensorgrad.making import length, lengths, like, made
 from tensorgrad.node import ArrayNode, new, quiet
 from tensorgrad.ops.casting import to
 from tensorgrad.reading import array_of, as_array

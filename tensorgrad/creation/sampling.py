@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
+from tensorgrad.creation.arguments import length, lengths, like, made
 from tensorgrad.dtypes import as_dtype, default_float, result_dtype
 from tensorgrad.errors import DtypeError, ShapeError
-from tensorgrad.making import length, lengths, like, made
 from tensorgrad.node import ArrayNode, operand, quiet
 from tensorgrad.random import generator as numpy_generator
 from tensorgrad.settings import real, whole
