@@ -6,12 +6,14 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
 State = tuple[bool, str, bool]
 """`enabled`, `why` and `inference` of a `_Mode`."""
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Mode(threading.local):
@@ -76,7 +78,7 @@ class _Switch:
         if not open_now:
             del _mode.outer[id(self)]
 
-    def __call__(self, function: Callable[..., Any]) -> Any:
+    def __call__(self, function: F) -> F:
         name = type(self).__name__
         if not callable(function):
             raise TypeError(f"{name} decorates a function, got a {type(function).__name__}")
@@ -85,18 +87,20 @@ class _Switch:
                 f"{name} cannot decorate {function.__name__}, which runs in turns with others: put `with` inside it, "
                 "around what stands between two awaits"
             )
-        if inspect.isgeneratorfunction(function):
-            return _each_step(self, function)
-
-        @functools.wraps(function)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
+        decorated: Any = (_each_step if inspect.isgeneratorfunction(function) else _each_call)(self, function)
         return decorated
 
     def _switch(self) -> None:
         raise NotImplementedError
+
+
+def _each_call(switch: _Switch, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        with switch:
+            return function(*args, **kwargs)
+
+    return decorated
 
 
 def _each_step(switch: _Switch, function: Callable[..., Generator]) -> Callable[..., Generator]:
@@ -129,6 +133,10 @@ def _each_step(switch: _Switch, function: Callable[..., Generator]) -> Callable[
 class _Plain(_Switch):
     """A switch without arguments: `@no_grad` works as well as `@no_grad()`."""
 
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]  # a call that makes no switch
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         switch = super().__new__(cls)
         return switch if function is None else switch(function)
@@ -156,6 +164,10 @@ class inference_mode(_Switch):
     """As `no_grad`, and results do not remember, for `explain`, what they were cut off from: for code that is only
     evaluated. `inference_mode(False)` is as `enable_grad`."""
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]  # a call that makes no switch
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         switch = super().__new__(cls)
         switch._on = True if callable(mode) else bool(mode)
@@ -178,7 +190,7 @@ class set_grad_enabled(_Switch):
     def __enter__(self) -> None:
         self._enter(self._before)
 
-    def __call__(self, function: Callable[..., Any]) -> Any:
+    def __call__(self, function: F) -> F:
         _mode.state = self._before  # a decorator is for later
         decorated = _Decorator(self._on)
         return decorated(function)

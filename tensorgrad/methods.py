@@ -290,11 +290,11 @@ class Methods(ArrayNode):
         return devices.CPU
 
     @property
-    def is_cuda(self) -> Literal[False]:
+    def is_cuda(self) -> bool:
         return False
 
     @property
-    def is_cpu(self) -> Literal[True]:
+    def is_cpu(self) -> bool:
         return True
 
     @property

@@ -30,6 +30,7 @@ _NO_DECOMPOSITION = "numpy.linalg computes it on .data, outside the graph; write
 _NO_COUNTING = "it has no gradient: NumPy's function of that name takes .data"
 _NO_ORDER_STATISTIC = "sort along the dim and take elements by index"
 _NO_SHAPE_IN_PLACE = "no shape is changed in place: write x = x.reshape(...) or the like"
+_OPTIMIZERS = "there are SGD, Adam and AdamW"
 _NO_CONSTANT_CLASS = "tensor(data, dtype=...) makes a tensor of any dtype"
 
 _NEAREST: dict[str, str] = {
@@ -38,7 +39,8 @@ _NEAREST: dict[str, str] = {
     **dict.fromkeys(("unfold", "fold", "Unfold", "Fold"), _NO_CONVOLUTION),
     **dict.fromkeys(("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"), _NO_RECURRENT),
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "batch_norm", "SyncBatchNorm"), _NO_BATCH_NORM),
-    **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "instance_norm", "GroupNorm", "group_norm"), _NO_BATCH_NORM),
+    **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "instance_norm"), _NO_BATCH_NORM),
+    **dict.fromkeys(("GroupNorm", "group_norm"), "take layer_norm of the last axis of x.reshape(N, groups, -1)"),
     **dict.fromkeys(("MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool2d"), _NO_POOLING),
     **dict.fromkeys(("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d", "adaptive_avg_pool2d"), _NO_POOLING),
     **dict.fromkeys(("MultiheadAttention", "multi_head_attention_forward", "Transformer"), _NO_TRANSFORMER),
@@ -89,7 +91,16 @@ _NEAREST: dict[str, str] = {
     **dict.fromkeys(("TripletMarginLoss", "triplet_margin_loss"), "write relu(margin + near - far).mean()"),
     **dict.fromkeys(("MarginRankingLoss", "margin_ranking_loss"), "write relu(margin - y * (x1 - x2)).mean()"),
     "CosineSimilarity": "there is nn.functional.cosine_similarity",
-    **dict.fromkeys(("Categorical", "distributions"), "draw with multinomial, and gather from log_softmax"),
+    "Categorical": "draw with multinomial, and gather from log_softmax",
+    "distributions": "draw with randn, bernoulli or multinomial, and write the log of the density as operations",
+    "special": "there are erf, exp2, expm1, log1p, logsumexp, sigmoid and softmax without it",
+    **dict.fromkeys(("Upsample", "interpolate"), "repeat_interleave along each axis repeats the nearest element"),
+    **dict.fromkeys(("cov", "corrcoef"), "write d.T @ d / (len(d) - 1) with d = x - x.mean(0)"),
+    **dict.fromkeys(("trapz", "trapezoid"), "write ((y[1:] + y[:-1]) / 2 * x.diff()).sum()"),
+    "pinverse": _NO_DECOMPOSITION,
+    "rot90": "use transpose and flip",
+    "rnn": "pad with nn.functional.pad, and stack; a mask tells what is padding",
+    "pad_sequence": "pad with nn.functional.pad, and stack",
     **dict.fromkeys(("index_put_", "index_put", "put_"), "write x[indices] = values; index_add adds"),
     **dict.fromkeys(("index_copy", "index_copy_", "masked_scatter", "masked_scatter_"), "write x[indices] = values"),
     **dict.fromkeys(("scatter_reduce", "scatter_reduce_"), "scatter_add adds; for others a loop over the places"),
@@ -101,13 +112,14 @@ _NEAREST: dict[str, str] = {
     "ger": "use outer",
     "vdot": "use dot",
     "rsub": "write y - x",
-    "LBFGS": "there are SGD, Adam and AdamW",
-    "RMSprop": "there are SGD, Adam and AdamW",
-    "Adagrad": "there are SGD, Adam and AdamW",
+    **dict.fromkeys(("LBFGS", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam"), _OPTIMIZERS),
+    **dict.fromkeys(("Rprop", "ASGD", "SparseAdam", "Muon", "Adafactor"), _OPTIMIZERS),
 }
 """Well-known names of torch's, and what to use. A name that has come to exist here is never looked up."""
 
 _TENSOR_NEAREST = {"cuda": _NO_DEVICE}
+_MODULE_NEAREST = {"tensorgrad.autograd.functional": _NO_HIGHER}
+"""Names that mean something else in another place, as their place has them."""
 
 _PLACES = {
     "tensorgrad": "tensorgrad.{}",
@@ -160,7 +172,7 @@ def _tensor_hint(cls: type, name: str) -> str:
 
 @lru_cache(maxsize=1000)
 def _module_hint(module: str, name: str) -> str:
-    known = _NEAREST.get(name)
+    known = _MODULE_NEAREST.get(f"{module}.{name}") or _NEAREST.get(name)
     if known:
         return f": {known}"
     elsewhere = _elsewhere(name, module)

@@ -275,9 +275,10 @@ class Tensor(Operators):
 
     def _one_number(self, op: str) -> Any:
         if self._data.size != 1:
+            how = "with .all() or .any()" if op == "bool" else "with .sum(), .mean() or an index"
             raise ValueError(
                 f"{op}() of {describe(self)}: it has {self._data.size} elements, so the answer is not clear; "
-                "reduce it first, e.g. bool((a == 0).data.all())"
+                f"reduce it first, {how}"
             )
         return self.item()
 

@@ -48,6 +48,21 @@ def train(steps: int) -> float:
         return float(tensorgrad.eq(predicted, y).float().mean())
 
 
+@tensorgrad.no_grad()
+def largest(x: Tensor) -> Tensor:
+    return x.max()
+
+
+@tensorgrad.no_grad
+def smallest(x: Tensor) -> Tensor:
+    return x.min()
+
+
+@tensorgrad.inference_mode()
+def size(x: Tensor) -> float:
+    return float(x.abs().sum())
+
+
 def tensors() -> Tensor:
     a = tensorgrad.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     b = tensorgrad.zeros(2, 2, dtype=tensorgrad.float32) + tensorgrad.arange(4).reshape(2, 2)
@@ -68,6 +83,9 @@ def tensors() -> Tensor:
     assert_type(a.max(1).indices, Tensor)
     assert_type(a.size(0), int)
     assert_type(a.type(), str)
+    assert_type(largest(a), Tensor)
+    assert_type(smallest(a), Tensor)
+    assert_type(size(a), float)
     values, positions = a.max(1)
     for row in a:
         values = values + row

@@ -103,12 +103,14 @@ def type_(input: Any, dtype: None = None) -> str: ...
 @overload
 def type_(input: Any, dtype: Any, non_blocking: Any = False) -> Tensor: ...
 def type_(input: Any, dtype: Any = None, non_blocking: Any = False) -> Any:
-    """With a dtype, or a name such as "torch.DoubleTensor", the cast; without one that name of `input`'s dtype."""
+    """With a dtype, or torch's older name for one ("torch.DoubleTensor", or the function DoubleTensor), the cast;
+    without one that name of `input`'s dtype."""
     x = operand(input, "type")
     if dtype is None:
         found = [name for name, kind in _TYPES.items() if x._data.dtype == kind]
         return found[0] if found else f"a Tensor of {x._data.dtype}"
-    return _cast("type", x, _TYPES.get(dtype, dtype) if isinstance(dtype, str) else dtype)
+    name = dtype if isinstance(dtype, str) else f"torch.{getattr(dtype, '__name__', '')}"
+    return _cast("type", x, _TYPES.get(name, dtype))
 
 
 def type_as(input: Any, other: Any) -> Tensor:
