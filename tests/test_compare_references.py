@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from compared import W, X, layer
 
+import tensorgrad
 from tensorgrad import Tensor
 from viz import compare
 from viz.comparison import references
@@ -57,7 +58,9 @@ def test_torch_agrees(torch: ModuleType) -> None:
     inside = Tensor(W, dtype=np.float64, requires_grad=True)
     mixed = compare(lambda x: (x @ inside).sum(), X, torch=True)
     assert mixed.largest_difference_from_torch() is None
-    assert "the program does not run on torch's tensors" in mixed.notes[0]
+    assert "Tensors beside its operands, which torch does not take" in mixed.notes[0]
+    numpys = compare(lambda x: (x * x.data.astype(np.float64)).sum(), X, torch=True)
+    assert any("the program does not run on torch's tensors (AttributeError: " in note for note in numpys.notes)
 
 
 def test_without_torch_the_column_is_left_out_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,3 +126,31 @@ def test_a_long_program_of_many_elements_is_not_run_again_for_each(monkeypatch: 
     comparison = compare(long, np.ones(700) / 700)
     assert "no finite differences: the program would do 32 operations 1,400 times" in comparison.notes
     assert comparison.ok
+
+
+def test_a_program_that_computes_in_float32_has_no_finite_differences() -> None:
+    comparison = compare(lambda x: (x.to(np.float32) ** 2).sum(), np.array([1.0, 2.0]))
+    assert comparison.ok
+    assert any("'to float32' gives float32" in note for note in comparison.notes)
+    assert all(node.finite_difference is None for node in comparison.nodes)
+
+
+def test_a_program_of_tensorgrads_functions_is_not_run_on_torch() -> None:
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    for comparison in (
+        compare(lambda x: tensorgrad.exp(x).sum(), w, torch=True),
+        compare(lambda: tensorgrad.exp(w).sum(), torch=True),
+    ):
+        assert comparison.ok
+        assert any("the program uses tensorgrad's functions, or Tensors" in note for note in comparison.notes)
+
+
+def test_overflow_that_the_scalars_do_not_have_is_explained() -> None:
+    x = Tensor(np.array([1e38, 1.0], dtype=np.float32), requires_grad=True)
+    comparison = compare(lambda x: (x * 10).sum(), x, finite_differences=False)
+    assert not comparison.ok
+    assert comparison.notes == (
+        "overflow: the value of a[0] is too large for float32, whose largest number is 3.4e+38; the scalars are "
+        "float64.",
+    )
+    assert not compare(lambda x: (x * 1).sum(), x, finite_differences=False).notes

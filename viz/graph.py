@@ -12,6 +12,7 @@ from micrograd.backprop import Node, reached, topological_order
 from viz.arrays import Quantity
 from viz.errors import UserError
 from viz.names import caller_namespace, name_all, names_for
+from viz.parts import part
 from viz.words import formula
 
 
@@ -47,6 +48,7 @@ class NodeRecord(Titled):
     requires_grad  False for a constant, which takes none
     sent           what it sends to each of `parents` for its present gradient; None where nothing goes
     named          whether the name is the user's: a label or a variable
+    part           of an operation that takes a part out of its operand, which one, as "[:, 2:4]", if that is known
     """
 
     key: str
@@ -59,6 +61,7 @@ class NodeRecord(Titled):
     requires_grad: bool
     sent: tuple[Quantity | None, ...]
     named: bool = True
+    part: str | None = None
 
 
 @dataclass(frozen=True)
@@ -129,19 +132,21 @@ def describe(
         _check_real(node, called[i])
         op = str(node._op or "")
         places = [index[parent] for parent in node._prev]
+        which = part(node)
         sent = sent_by_slot(node) if contributions and reached(node) else [None] * len(places)
         records.append(
             NodeRecord(
                 key=f"n{i}",
                 name=called[i],
                 op=op,
-                formula=formula(op, [called[p] for p in places]) if places else "",
+                formula=formula(op, [called[p] for p in places], which) if places else "",
                 parents=tuple(f"n{p}" for p in places),
                 data=keep(node.data),
                 grad=keep(node.grad) if reached(node) else None,
                 requires_grad=node.requires_grad,
                 sent=tuple(sent),
                 named=bool(node.label) or node in given,
+                part=which,
             )
         )
     return Graph(tuple(records))

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import Node, add, chain_rule, overwrite, reached, topological_order
-from viz.arrays import Quantity
+from micrograd.backprop import Node, add, chain_rule, has_hooks, overwrite, reached, topological_order
+from viz.arrays import Quantity, is_single, norm_in_words
 from viz.graph import Graph, NodeRecord, check_node, describe, keep, next_slot, sent_by_slot
 from viz.names import caller_namespace
 from viz.passes import empty_gradients
+from viz.text import short
 from viz.words import contribution as rule_text
 from viz.words import entry, local_derivative
 
@@ -21,6 +22,9 @@ Combine = Callable[[Any, Any], Any]
 
 OWN_RULE = "the rule assigned to _backward"
 """`Step.rule` of what a rule of the user's own sends."""
+
+HOOKED = ", after the hook on {name} changed {name}.grad from {before} to {after}"
+"""What `Step.rule` ends in where `upstream` is not the sum of what arrived."""
 
 UNKNOWN_RULE = "the rule of {op}"
 """`Step.rule` for an operation without one in words."""
@@ -39,7 +43,8 @@ class Step:
     upstream      the sender's gradient
     local         d(sender)/d(receiver) for each element, for operations on each element without broadcasting
     local_text    the same in words, e.g. "b"; None where the rule is no product
-    rule          the contribution in words, e.g. "b * d.grad"
+    rule          the contribution in words, e.g. "b * d.grad"; where a hook has changed the sender's gradient since the
+                  last contribution arrived, with a remark
     """
 
     sender: str | None
@@ -113,16 +118,18 @@ def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Gra
     records = dict(zip(order, graph.nodes, strict=True))
     sending: _Sender | None = None
     slot = -1
+    arrived: dict[Node, Quantity] = {}  # the gradients as the last contribution left them
     with closing(chain_rule(root, seed)) as contributions:
         for sender, receiver, sent in contributions:
             before = keep(receiver.grad) if reached(receiver) else None
             receiver.grad = combine(receiver.grad, sent)
             arrival = (keep(sent), before, keep(receiver.grad))
+            arrived[receiver] = arrival[2]
             if sender is None:
                 yield Step(None, records[receiver].key, 0, *arrival, None, None, None, "the seed")
                 continue
             if sending is None or sending.node is not sender:
-                sending, slot = _Sender(sender, records[sender], graph), -1
+                sending, slot = _Sender(sender, records[sender], graph, arrived[sender]), -1
             slot = next_slot(sender, receiver, slot)
             yield sending.step(slot, records[receiver], arrival)
 
@@ -130,7 +137,7 @@ def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Gra
 class _Sender:
     """A node whose turn has come; what all of its contributions share is worked out once."""
 
-    def __init__(self, node: Node, record: NodeRecord, graph: Graph) -> None:
+    def __init__(self, node: Node, record: NodeRecord, graph: Graph, arrived: Quantity) -> None:
         self.node = node
         self.record = record
         self.upstream = keep(node.grad)
@@ -138,12 +145,14 @@ class _Sender:
         ndims = [np.ndim(graph[key].data) for key in record.parents]
         self.entry = entry(record.op, ndims, np.ndim(record.data))
         self.slopes = self._slopes()
+        self.hooked = self._hooked(arrived)
 
     def step(self, slot: int, to: NodeRecord, arrival: tuple[Quantity, Quantity | None, Quantity]) -> Step:
         """The contribution for operand number `slot`, with (contribution, before, after)."""
         local, rule = self._in_words(slot, to)
         if local and np.shape(arrival[0]) != np.shape(self.upstream):
             rule = f"unbroadcast({rule}, {to.name}.shape)"
+        rule += self.hooked
         slope = self.slopes[slot] if local else None
         return Step(self.record.key, to.key, slot, *arrival, self.upstream, slope, local, rule)
 
@@ -157,6 +166,16 @@ class _Sender:
             local = f"d{name}/d{to.name}"
             return local, f"{local} * {name}.grad"
         return local, rule_text(self.entry, slot, self.operands, name) or UNKNOWN_RULE.format(op=op)
+
+    def _hooked(self, arrived: Quantity) -> str:
+        """What the node's hooks did to its gradient, in words; "" for nothing."""
+        if not has_hooks(self.node) or np.array_equal(arrived, self.upstream, equal_nan=True):
+            return ""
+        before, after = (
+            short(np.asarray(q).item()) if is_single(q) else norm_in_words(np.asarray(q))
+            for q in (arrived, self.upstream)
+        )
+        return HOOKED.format(name=self.record.name, before=before, after=after)
 
     def _slopes(self) -> Sequence[Quantity | None]:
         """d(node)/d(operand) for each operand and element: stored with a scalar; of a tensor, what it sends for a

@@ -26,6 +26,22 @@ PROSE: frozenset[str] = frozenset().union(*(family.PROSE for family in _FAMILIES
 
 _INFIX = {"+", "-", "*", "/", "**", "@"}
 
+_WRITTEN = {
+    "T": "{0}.T",
+    "mT": "{0}.mT",
+    "H": "{0}.H",
+    "floor_divide": "{0} // {1}",
+    "remainder": "{0} % {1}",
+    "clamp_between": "clamp({0}, {1}, {2})",
+    "where": "where(…, {0}, {1})",
+    "masked_fill": "masked_fill({0}, …, {1})",
+    "setitem": "setitem({0}, …, {1})",
+}
+"""How operations are written whose names do not say it. A node does not remember conditions and indices: they are …"""
+
+_PARTS = {"index", "split", "chunk", "unbind", "output"}
+"""Operations that take a part out of their operand."""
+
 
 def local_derivative(op: str, slot: int, operands: Sequence[str], out: str) -> str | None:
     """d(out)/d(operands[slot]) as text, for operations on each element; None for others and for unknown ones."""
@@ -67,8 +83,15 @@ def contribution(op: str, slot: int, operands: Sequence[str], out: str) -> str |
     return {"1": g, "-1": f"-{g}"}.get(local, f"{local} * {g}")
 
 
-def formula(op: str, operands: Sequence[str]) -> str:
-    """The operation on its operands as text, e.g. `a*b`, `a**2`, `relu(e)`."""
+def formula(op: str, operands: Sequence[str], part: str | None = None) -> str:
+    """The operation on its operands as text, e.g. `a*b`, `a**2`, `relu(e)`.
+
+    part  for an operation that takes a part out of its operand, which one, as "[:, 2:4]", if that is known
+    """
+    if op in _PARTS and len(operands) == 1 and (part or op == "index"):
+        return f"{operands[0]}{part or '[…]'}"
+    if op in _WRITTEN and len(operands) == _WRITTEN[op].count("{"):
+        return _WRITTEN[op].format(*operands)
     if op in _INFIX and len(operands) == 2:
         space = " " if op in "+-@" else ""
         return f"{operands[0]}{space}{op}{space}{operands[1]}"

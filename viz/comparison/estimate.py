@@ -8,6 +8,22 @@ from collections.abc import Sequence
 from tensorgrad import Tensor
 from viz.errors import TooLargeError
 
+_EACH = {
+    "lerp": 3,
+    "softmax": 3,
+    "log_softmax": 3,
+    "logsumexp": 3,
+    "var": 4,
+    "std": 4,
+    "atan2": 4,
+    "cosine_similarity": 6,
+    "binary_cross_entropy": 4,
+    "binary_cross_entropy_with_logits": 6,
+    "logaddexp": 7,
+    "gelu": 10,
+}
+"""For functions that are several operations of scalars: about how many, for each element."""
+
 
 def check_size(tensors: Sequence[Tensor], most: int) -> None:
     """Raise TooLargeError before memory is full of scalar nodes: a product of matrices has many for each element."""
@@ -35,4 +51,6 @@ def _scalar_nodes(t: Tensor) -> int:
         return (2 * query.shape[-1] + 2 * value.shape[-1] + 6) * t.data.size // max(value.shape[-1], 1) * key.shape[-2]
     if t._op in ("layer_norm", "rms_norm", "cross_entropy"):
         return 8 * sizes[0]
+    if t._op in _EACH:
+        return _EACH[t._op] * max([t.data.size, *sizes])
     return t.data.size if t._op in ("index", "embedding") else max([t.data.size, *sizes])

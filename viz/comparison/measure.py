@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from micrograd import Value
-from micrograd.backprop import Node, add, overwrite, topological_order
+from micrograd.backprop import Node, add, has_hooks, overwrite, topological_order
 from tensorgrad import lift
 from viz.comparison.lifted import Pair
 from viz.comparison.records import NodeComparison, element_name
 from viz.comparison.result import Comparison
 from viz.comparison.tolerance import allowance, backward_sizes, defaults, forward_sizes
-from viz.comparison.verdict import zeros_in_words
+from viz.comparison.verdict import hooks_in_words, overflow_in_words, zeros_in_words
 from viz.comparison.zeros import gradients_with_zeros
 from viz.names import name_all
+from viz.parts import part
 from viz.passes import gradients
 from viz.words import formula
 
@@ -42,7 +43,8 @@ def compare_pair(
     called = name_all(pair.tensors, given, taken)
     named = [bool(t.label) or t in given for t in pair.tensors]
     nodes = tuple(_node_comparisons(pair, called, named, rtol, atol))
-    notes = tuple(filter(None, [zeros_in_words(nodes)]))
+    hooked = [name for t, name in zip(pair.tensors, called, strict=True) if has_hooks(t)]
+    notes = tuple(filter(None, [zeros_in_words(nodes), overflow_in_words(nodes), hooks_in_words(nodes, hooked)]))
     return Comparison(nodes, pair, _scalar_names(pair, called), rtol, atol, notes)
 
 
@@ -80,7 +82,7 @@ def _node_comparisons(
             name=called[i],
             named=named[i],
             op=t._op,
-            formula=formula(t._op, [called[p] for p in parents]) if parents else "",
+            formula=formula(t._op, [called[p] for p in parents], part(t)) if parents else "",
             parents=tuple(f"n{p}" for p in parents),
             dtype=str(t.dtype),
             tensor_data=ours,

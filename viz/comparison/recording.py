@@ -162,7 +162,8 @@ def _call_that_made(node: Tensor) -> Call:
     if not hasattr(node, _FIELD):
         raise UserError(
             f"compare: how the operation {node._op!r} was called is not known: make the graph inside `with "
-            "viz.recording():`, or compare a function that makes it"
+            "viz.recording():`, which knows all but checkpoint and autograd.Function, or compare a function that makes "
+            "it"
         )
     return getattr(node, _FIELD)[0]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from micrograd.backprop import topological_order
 from tensorgrad import Tensor
 from tensorgrad.autograd import finite_difference
 from viz.comparison.lifted import Repeatable
@@ -17,6 +18,10 @@ from viz.text import clip
 MOST_DIFFERENCES = 2000
 _MOST_WORK = 400_000  # operations that are done again for them, which takes some seconds
 _STEP = 1e-6
+_OURS = (
+    "the program uses tensorgrad's functions, or Tensors beside its operands, which torch does not take: with operators "
+    "and methods on its operands alone it runs on both"
+)
 
 Reference = tuple[dict[Tensor, np.ndarray], str]
 """Gradients by leaf, and a note for the reader where they are missing, else ""."""
@@ -45,9 +50,20 @@ def finite_differences(run: Repeatable, leaves: Sequence[Tensor], seed: np.ndarr
 
     try:
         with _in_float64(leaves), np.errstate(all="ignore"):  # the program has warned when it was run first
+            coarse = _less_than_float64(run())
+            if coarse is not None:
+                return {}, (
+                    f"no finite differences: {coarse._op!r} gives {coarse.dtype} whatever its operands are, in which a "
+                    f"step of {_STEP:g} is lost"
+                )
             return {leaf: finite_difference(weighted, taken, i, _STEP) for i, leaf in enumerate(taken)}, note
     except Exception as error:  # the program is the user's, and may fail beside the point where it was asked to run
         return {}, f"no finite differences: the program fails near its operands ({type(error).__name__}: {error})"
+
+
+def _less_than_float64(root: Tensor) -> Tensor | None:
+    """The first result below `root` that loses digits although the leaves are float64."""
+    return next((t for t in topological_order(root) if t._prev and t.dtype.itemsize < 8), None)
 
 
 def _too_large(data: np.ndarray) -> float | None:
@@ -81,9 +97,14 @@ def torch_gradients(run: Repeatable, seed: np.ndarray) -> Reference:
     operands = {x: _torch_tensor(torch, x) for x in run.operands if isinstance(x, Tensor)}
     try:
         again = Repeatable(run.program, [operands.get(x, x) if isinstance(x, Tensor) else x for x in run.operands])
-        again().backward(torch.tensor(seed))
+        result = again()
+        if isinstance(result, Tensor):
+            return {}, f"no gradients by torch: {_OURS}"
+        result.backward(torch.tensor(seed))
     except Exception as error:  # the program was not written for torch: that is no fault of its author's
         cause = error.__cause__ or error  # a file's function is wrapped, and its message says where as well
+        if isinstance(cause, TypeError) and "a Tensor is made from" in str(cause):
+            return {}, f"no gradients by torch: {_OURS}"
         return {}, f"no gradients by torch: the program does not run on torch's tensors ({_why(cause)})"
     return {x: _gradient(t) for x, t in operands.items() if x.requires_grad}, ""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.comparison.records import NodeComparison, Row, distance
+from viz.comparison.records import NodeComparison, Row, distance, element_name
 from viz.text import clip, count, number, short
 
 _CLEARLY = 0.01
@@ -90,6 +90,40 @@ def zeros_in_words(nodes: Sequence[NodeComparison]) -> str:
         f"nan by tensors and not by scalars: the gradient of {clip(first.name)}{more}. The tensor engine, like torch, "
         "sends 0 times inf through elements that the result does not depend on. Not counted as a mismatch."
     )
+
+
+def hooks_in_words(nodes: Sequence[NodeComparison], hooked: Sequence[str]) -> str:
+    """A note on hooks, where the engines differ; "" for none.
+
+    hooked  the names of the nodes with hooks
+    """
+    if not hooked or all(node.ok for node in nodes):
+        return ""
+    which = ", ".join(clip(name) for name in hooked[:3]) + (", ..." if len(hooked) > 3 else "")
+    return (
+        f"{which}: a hook that changes the gradient runs in the tensor engine only, so what it sends on differs from "
+        "the scalar gradient. Compare without the hook."
+    )
+
+
+def overflow_in_words(nodes: Sequence[NodeComparison]) -> str:
+    """A note on numbers that are too large for their dtype and not for the scalars' float64; "" for none."""
+    for node in nodes:
+        if not node.dtype.startswith("float") or node.dtype == "float64":
+            continue
+        most = float(np.finfo(node.dtype).max)
+        pairs = [(node.tensor_data, node.scalar_data, "value"), (node.tensor_grad, node.scalar_grad, "gradient")]
+        for ours, theirs, what in pairs:
+            if ours is None or theirs is None:
+                continue
+            places = np.argwhere(np.isinf(ours) & np.isfinite(theirs) & (np.abs(theirs) > most))
+            if len(places):
+                name = element_name(node.name, tuple(map(int, places[0])))
+                return (
+                    f"overflow: the {what} of {clip(name)} is too large for {node.dtype}, whose largest number is "
+                    f"{most:.3g}; the scalars are float64."
+                )
+    return ""
 
 
 def kinks_in_words(nodes: Sequence[NodeComparison], seed: float) -> str:

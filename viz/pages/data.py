@@ -100,7 +100,7 @@ def _short_title(node: NodeRecord, graph: Graph) -> str:
         return text.clip(node.title, _MOST_TITLE_CHARACTERS)
     names = [graph[key].name for key in node.parents]
     tails = [f"…{name.rpartition('.')[2]}" if "." in name else name for name in names]
-    return text.clip(f"{node.name} = {formula(node.op, tails)}", _MOST_TITLE_CHARACTERS)
+    return text.clip(f"{node.name} = {formula(node.op, tails, node.part)}", _MOST_TITLE_CHARACTERS)
 
 
 def _leaves(graph: Graph) -> list[NodeRecord]:
@@ -134,9 +134,9 @@ def _step_row(step: Step, graph: Graph, quantities: Quantities, words: Interned)
 def _rule_kind(step: Step, graph: Graph) -> str:
     """What `step.rule` is: an expression ("code"), the name of an operation's rule ("name"), or a mention of the rule
     that the user assigned ("own")."""
-    if step.rule == OWN_RULE:
+    if step.rule.startswith(OWN_RULE):
         return "own"
-    named = step.sender is None or step.rule == UNKNOWN_RULE.format(op=graph[step.sender].op)
+    named = step.sender is None or step.rule.startswith(UNKNOWN_RULE.format(op=graph[step.sender].op))
     return "name" if named else "code"
 
 

@@ -37,6 +37,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "split": _PART,
     "chunk": _PART,
     "unbind": _PART,
+    "output": _PART,
     "pad": ("{g} without the margin; what the margin repeats receives the sum",),
     "tril": ("{g} in the lower triangle, 0 elsewhere",),
     "triu": ("{g} in the upper triangle, 0 elsewhere",),
@@ -47,10 +48,11 @@ WHOLE: dict[str, tuple[str, ...]] = {
 _SLICE = "the part of {g} that {a} is in"
 
 EVERY: dict[str, str] = {"cat": _SLICE, "stack": _SLICE, "hstack": _SLICE, "vstack": _SLICE, "dstack": _SLICE}
+EVERY["checkpoint"] = "what the block, run again, sends to {a}"
 
 PROSE = frozenset(
     """
-    transpose swapaxes permute movedim moveaxis flip roll meshgrid repeat tile repeat_interleave split chunk unbind pad
-    tril triu diagonal diag cat stack hstack vstack dstack
+    transpose swapaxes permute movedim moveaxis flip roll meshgrid repeat tile repeat_interleave split chunk unbind
+    output pad tril triu diagonal diag cat stack hstack vstack dstack checkpoint
     """.split()
 )
