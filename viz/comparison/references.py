@@ -19,8 +19,8 @@ MOST_DIFFERENCES = 2000
 _MOST_WORK = 400_000  # operations that are done again for them, which takes some seconds
 _STEP = 1e-6
 _OURS = (
-    "the program uses tensorgrad's functions, or Tensors beside its operands, which torch does not take: with operators "
-    "and methods on its operands alone it runs on both"
+    "the program uses tensorgrad's functions, or Tensors beside its operands, which torch does not take: with "
+    "operators and methods on its operands alone it runs on both"
 )
 
 Reference = tuple[dict[Tensor, np.ndarray], str]
