@@ -21,6 +21,29 @@ def warn(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
+def warn_of_lost_parts(op: str, data: Any) -> None:
+    """Warn where a constant is made from tensors that require gradients, such as tensor([x[0], x[1]]): it holds their
+    numbers, and no gradient passes."""
+    part = _requiring(data)
+    if part is not None:
+        warn(
+            f"{op}: a constant is made from a tensor of shape {part._data.shape} that requires a gradient, and none "
+            "will pass: stack, cat and clone() are part of the graph; write .detach() if a constant is meant"
+        )
+
+
+def _requiring(data: Any) -> Any:
+    """The first tensor in nested lists that requires a gradient, or None."""
+    if isinstance(data, (list, tuple)):
+        for element in data:
+            if type(element) is not float and type(element) is not int:  # most are: no call for these
+                found = _requiring(element)
+                if found is not None:
+                    return found
+        return None
+    return data if getattr(data, "_requires_grad", False) else None
+
+
 def warn_of_broadcast_loss(root: Any) -> None:
     """Warn where a loss, such as ((p - y) ** 2).mean(), subtracts (N,) and (N, 1): all N times N differences.
 

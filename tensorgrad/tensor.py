@@ -14,7 +14,7 @@ from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import is_grad_enabled, no_grad
 from tensorgrad.node import ArrayNode, describe, new
-from tensorgrad.noise import warn_of_broadcast_loss
+from tensorgrad.noise import warn_of_broadcast_loss, warn_of_lost_parts
 from tensorgrad.operators import Operators
 from tensorgrad.reading import array_of, as_array
 from tensorgrad.selection import replaced
@@ -43,8 +43,8 @@ class Tensor(Operators):
     _prev, _op     operands and name of an operation of your own: assign its rule to `_backward`
     label          a name for messages and pictures
 
-    Raises TypeError for what is no number, and for an integer tensor that requires a gradient (DtypeError); ValueError
-    for ragged lists.
+    Warns where no gradient will pass to a tensor in `data` that requires one. Raises TypeError for what is no number,
+    and for an integer tensor that requires a gradient (DtypeError); ValueError for ragged lists.
     """
 
     __slots__ = ()
@@ -79,6 +79,8 @@ class Tensor(Operators):
             requires_grad = self._adopt(tuple(_prev), _op, requires_grad, data)
         if requires_grad is not False:
             self.requires_grad = requires_grad
+        elif not _prev and is_grad_enabled():
+            warn_of_lost_parts("Tensor", data)
         if label:
             self.label = label
 

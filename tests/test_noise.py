@@ -1,4 +1,4 @@
-"""Warnings where nothing is wrong by the rules: a loss of (N,) against (N, 1)."""
+"""Warnings where nothing is wrong by the rules: a loss of (N,) against (N, 1), constants made from parts of a graph."""
 
 from __future__ import annotations
 
@@ -104,3 +104,46 @@ def test_a_long_graph_is_not_searched():
     for _ in range(40):
         loss = loss + 1
     loss.backward()
+
+
+W = Tensor([0.5, -1.0], requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "op", "shape"),
+    [
+        (lambda: tensorgrad.tensor([W[0], 2 * W[1]]), "tensor", "()"),
+        (lambda: tensorgrad.tensor([[1.0, 2], [3, W[1]]]), "tensor", "()"),
+        (lambda: tensorgrad.tensor((W,)), "tensor", r"(2,)"),
+        (lambda: tensorgrad.tensor(W * 2), "tensor", r"(2,)"),
+        (lambda: Tensor([W.sum()]), "Tensor", "()"),
+        (lambda: Tensor(W), "Tensor", r"(2,)"),
+    ],
+)
+def test_a_constant_made_from_what_requires_a_gradient_warns(make: Callable[[], Tensor], op: str, shape: str):
+    with pytest.warns(UserWarning, match="that requires a gradient") as caught:
+        made = make()
+    assert not made.requires_grad
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith(f"{op}: a constant is made from a tensor of shape {shape} that requires")
+    assert Path(caught[0].filename) == Path(__file__)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tensorgrad.tensor([W[0].detach(), 1.0]),
+        lambda: tensorgrad.tensor([w.item() for w in W]),
+        lambda: tensorgrad.tensor(W, requires_grad=True),  # a leaf of its own, which is asked for
+        lambda: Tensor(W.data),
+        lambda: tensorgrad.stack([W[0], W[1]]),
+        lambda: tensorgrad.as_tensor(W),
+        lambda: tensorgrad.nn.Parameter(W),
+        lambda: tensorgrad.tensor([tensorgrad.tensor(1.0), tensorgrad.tensor(2.0)]),
+        lambda: tensorgrad.no_grad()(lambda: tensorgrad.tensor([W[0]]))(),
+    ],
+)
+def test_constants_that_are_meant_do_not_warn(make: Callable[[], Tensor]):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make()

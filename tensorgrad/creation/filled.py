@@ -11,8 +11,10 @@ import numpy as np
 from tensorgrad.creation.arguments import length, lengths, like, made
 from tensorgrad.dtypes import as_dtype, default_float
 from tensorgrad.errors import DtypeError
+from tensorgrad.grad_mode import is_grad_enabled
 from tensorgrad.lift import numbers, plain_list
 from tensorgrad.node import ArrayNode, new, quiet
+from tensorgrad.noise import warn_of_lost_parts
 from tensorgrad.ops.casting import to
 from tensorgrad.reading import array_of, as_array
 from tensorgrad.settings import real, whole
@@ -28,9 +30,13 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     """A leaf with a copy of `data`, its dtype inferred: Python's floats give float32, integers int64, booleans bool;
     arrays, tensors and NumPy's numbers keep theirs.
 
-    Raises TypeError for what is no number, ValueError for ragged lists.
+    Warns where no gradient will pass to a tensor in `data` that requires one. Raises TypeError for what is no number,
+    ValueError for ragged lists.
     """
-    return made("tensor", _read(data, dtype), dtype, device, requires_grad)
+    out = made("tensor", _read(data, dtype), dtype, device, requires_grad)
+    if requires_grad is False and is_grad_enabled():
+        warn_of_lost_parts("tensor", data)
+    return out
 
 
 @quiet
