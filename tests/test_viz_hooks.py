@@ -21,7 +21,22 @@ def test_the_step_after_a_hook_says_what_it_did() -> None:
     last = list(steps)[-1]
     assert last.rule == "3 * a.grad, after the hook on a changed a.grad from 12 to 24"
     assert last.contribution == 72
+    assert steps.grads == {"n4": 1, "n3": 1, "n2": 24, "n0": 72}
     assert not any("hook" in step.rule for step in list(steps)[:-1])
+
+
+def test_a_hook_on_a_leaf_is_told_at_the_last_step_to_it() -> None:
+    x = Tensor(2.0, requires_grad=True)
+    x.register_hook(lambda g: g * 10)
+    loss = x * x
+    steps = viz.trace(loss, names={"x": x, "loss": loss})
+    assert [step.rule for step in steps] == [
+        "the seed",
+        "x * loss.grad",
+        "x * loss.grad, then the hook on x changed x.grad from 4 to 40",
+    ]
+    loss.backward()
+    assert steps.grads["n0"] == x.grad == 40
 
 
 def test_a_hook_that_only_looks_leaves_the_rule_as_it_is() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from micrograd.backprop import Node
 
+_LARGEST = 1_000_000  # elements of the operand: over it the time counts
 _OPERATIONS = {"index", "split", "chunk", "unbind", "output"}
 
 
@@ -21,7 +22,7 @@ def part(node: Node) -> str | None:
     if node._op not in _OPERATIONS or type(rules) is not tuple or len(rules) != 1 or rules[0] is None:
         return None
     whole = np.shape(node._prev[0].data)
-    if not whole:
+    if not whole or np.size(node._prev[0].data) > _LARGEST:
         return None
     back = np.asarray(rules[0](np.ones(np.shape(node.data), dtype=np.float32)))
     if back.shape != whole or not back.any():

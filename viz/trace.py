@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ Combine = Callable[[Any, Any], Any]
 OWN_RULE = "the rule assigned to _backward"
 """`Step.rule` of what a rule of the user's own sends."""
 
-HOOKED = ", after the hook on {name} changed {name}.grad from {before} to {after}"
-"""What `Step.rule` ends in where `upstream` is not the sum of what arrived."""
+HOOKED = ", {when} the hook on {name} changed {name}.grad from {before} to {after}"
+"""What `Step.rule` ends in where a hook changed a gradient: the sender's `after` what arrived, or, of a leaf, which
+sends nothing, the receiver's: `then`."""
 
 UNKNOWN_RULE = "the rule of {op}"
 """`Step.rule` for an operation without one in words."""
@@ -64,16 +65,18 @@ class Trace:
     """A whole backward pass, a sequence of steps: the graph as it was before it, and every step.
 
     operator  how contributions were combined: "+=", "=", or the function's name
+    hooked    the gradients that hooks left behind, by key, where these are not what arrived
     """
 
     graph: Graph
     steps: tuple[Step, ...]
     operator: str
+    hooked: Mapping[str, Quantity] = field(default_factory=dict)
 
     @property
     def grads(self) -> dict[str, Quantity]:
         """The gradient that each node holds at the end, by key; nodes that nothing reached are left out."""
-        return {step.receiver: step.after for step in self.steps}
+        return {step.receiver: step.after for step in self.steps} | dict(self.hooked)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -108,9 +111,10 @@ def trace(
     order = topological_order(root)
     with empty_gradients(order):
         graph = describe(order, caller_namespace() if names is None else names, contributions=False)
-        steps = tuple(_walk(root, seed, combine, order, graph))
+        steps = list(_walk(root, seed, combine, order, graph))
+        hooked = _after_hooks(steps, order, graph)
     operator = {add: "+=", overwrite: "="}.get(combine) or getattr(combine, "__name__", "combine")
-    return Trace(graph, steps, operator)
+    return Trace(graph, tuple(steps), operator, hooked)
 
 
 def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Graph) -> Iterator[Step]:
@@ -134,6 +138,32 @@ def _walk(root: Node, seed: Any, combine: Combine, order: list[Node], graph: Gra
             yield sending.step(slot, records[receiver], arrival)
 
 
+def _after_hooks(steps: list[Step], order: list[Node], graph: Graph) -> dict[str, Quantity]:
+    """What hooks left in gradients, at the end of the pass. The last step to a leaf with one gets a remark."""
+    found: dict[str, Quantity] = {}
+    last = {step.receiver: i for i, step in enumerate(steps)}
+    for node, record in zip(order, graph.nodes, strict=True):
+        if record.key not in last or not has_hooks(node):
+            continue
+        i = last[record.key]
+        remark = _changed(record.name, "then", steps[i].after, keep(node.grad))
+        if remark:
+            found[record.key] = keep(node.grad)
+            if record.is_leaf:
+                steps[i] = replace(steps[i], rule=steps[i].rule + remark)
+    return found
+
+
+def _changed(name: str, when: str, arrived: Quantity, held: Quantity) -> str:
+    """What the hooks of a node did to its gradient, in words; "" for nothing."""
+    if np.array_equal(arrived, held, equal_nan=True):
+        return ""
+    before, after = (
+        short(np.asarray(q).item()) if is_single(q) else norm_in_words(np.asarray(q)) for q in (arrived, held)
+    )
+    return HOOKED.format(name=name, when=when, before=before, after=after)
+
+
 class _Sender:
     """A node whose turn has come; what all of its contributions share is worked out once."""
 
@@ -145,7 +175,7 @@ class _Sender:
         ndims = [np.ndim(graph[key].data) for key in record.parents]
         self.entry = entry(record.op, ndims, np.ndim(record.data))
         self.slopes = self._slopes()
-        self.hooked = self._hooked(arrived)
+        self.hooked = _changed(record.name, "after", arrived, self.upstream) if has_hooks(node) else ""
 
     def step(self, slot: int, to: NodeRecord, arrival: tuple[Quantity, Quantity | None, Quantity]) -> Step:
         """The contribution for operand number `slot`, with (contribution, before, after)."""
@@ -166,16 +196,6 @@ class _Sender:
             local = f"d{name}/d{to.name}"
             return local, f"{local} * {name}.grad"
         return local, rule_text(self.entry, slot, self.operands, name) or UNKNOWN_RULE.format(op=op)
-
-    def _hooked(self, arrived: Quantity) -> str:
-        """What the node's hooks did to its gradient, in words; "" for nothing."""
-        if not has_hooks(self.node) or np.array_equal(arrived, self.upstream, equal_nan=True):
-            return ""
-        before, after = (
-            short(np.asarray(q).item()) if is_single(q) else norm_in_words(np.asarray(q))
-            for q in (arrived, self.upstream)
-        )
-        return HOOKED.format(name=self.record.name, before=before, after=after)
 
     def _slopes(self) -> Sequence[Quantity | None]:
         """d(node)/d(operand) for each operand and element: stored with a scalar; of a tensor, what it sends for a
