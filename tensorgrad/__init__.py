@@ -257,5 +257,10 @@ __all__ = [
     "utils", "var", "var_mean", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
+
+def __dir__() -> list[str]:  # for completion: what is for users, not the modules that it comes from
+    return __all__
+
+
 if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
     __getattr__ = missing.names_of(__name__)

@@ -40,3 +40,9 @@ def test_type_takes_the_old_names_as_words_and_as_functions(name: str):
     by_function, by_word = x.type(getattr(torch, f"{name}Tensor")), x.type(f"torch.{name}Tensor")
     assert by_function.dtype == by_word.dtype == getattr(torch, f"{name}Tensor")(0).dtype
     np.testing.assert_array_equal(by_function.data, x.data.astype(by_function.dtype))
+
+
+@pytest.mark.parametrize("package", [torch, torch.nn, torch.optim, torch.autograd, torch.utils])
+def test_completion_of_a_package_offers_what_is_for_users(package):
+    assert dir(package) == sorted(package.__all__)
+    assert not {"np", "TYPE_CHECKING", "missing"} & set(dir(package))
