@@ -22,6 +22,7 @@ from tensorgrad.node import ArrayNode, describe, operand, quiet, record
 from tensorgrad.ops.keys import Key, normalize_key, read
 from tensorgrad.selection import Selected
 from tensorgrad.shapes import unbroadcast
+from tensorgrad.sharing import part_ways
 from tensorgrad.versions import clock
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ _EVERYWHERE = ...
 def setitem(x: Tensor, where: Any, value: Any) -> None:
     """x[where] = value, broadcast to the place and converted to x's dtype, as in torch.
 
-    Where that is part of the graph, x has an array of its own afterwards; views of x and `x.detach()` made before keep
-    the old elements. Hooks stay with what x was before, as in torch. The graph keeps x as it was before each
+    Where that is part of the graph, x has an array of its own afterwards: an array of NumPy's that shared x's memory
+    keeps the old elements. Hooks stay with what x was before, as in torch. The graph keeps x as it was before each
     assignment, so for long loops a list and `stack` take less memory.
 
     Raises IndexError naming the index; ShapeError for a value that does not fit; RuntimeError for a leaf that requires
-    a gradient outside `no_grad`, and where x has been used for anything else than the value, is a view of another
-    tensor, or has a rule of the user's own.
+    a gradient outside `no_grad`, and where x has been used for anything else than the value, shares its memory with
+    another tensor (a view, `detach()`), or has a rule of the user's own.
     """
     assign("x[...] =", x, where, value)
 
@@ -120,8 +121,8 @@ def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
         raise DtypeError(
             f"{op}: a value that requires a gradient, into {describe(x)}: integers have no gradients; make it of floats"
         )
-    users = _users_on_the_way(x, value)
-    if users is None:
+    way = _way(x, value) if x._used or x._kin is not None else []
+    if not _is_used_only_by(x, way):
         raise RuntimeError(
             f"{op} on {describe(x)}, which another operation has used already: that one was made of the old elements; "
             "change a clone(), or collect the parts in a list and put them together with stack or cat"
@@ -140,11 +141,17 @@ def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
     if value._data.dtype == object and data.dtype != object:
         data = data.astype(object)
     _write(op, x, data, key, value._data)
+    if way and not part_ways(x, x._data if key.view is None else x._data[key.view], value, way):
+        raise RuntimeError(
+            f"{op} on {describe(x)}, whose elements another tensor shows (a view, or detach()): a change that is part "
+            "of the graph would not be seen there; change a clone()"
+        )
     if not value._requires_grad and data.dtype == object:
         data = lift.nodes(data)
     old = x._moved()
-    for user in users:
-        user._prev = tuple([old if parent is x else parent for parent in user._prev])
+    for node in way:
+        if any(parent is x for parent in node._prev):
+            node._prev = tuple([old if parent is x else parent for parent in node._prev])
     if value is x:
         value = old
     clock.now += 1  # so that the next search need not look at what is older than this
@@ -153,25 +160,29 @@ def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
     x._used = 0
 
 
-def _users_on_the_way(x: Tensor, value: Tensor) -> list[Any] | None:
-    """The operations on x that `value` was computed with, if no other operation has used x; else None.
-
-    None too where one of them may know x by more than its `_prev`: with a rule of the user's own, or a joint one.
-    """
-    if not x._used:
-        return []
+def _way(x: Tensor, value: Tensor) -> list[Any]:
+    """The nodes that lead to `value` and are younger than x: those that may have been computed from it."""
     found, seen, stack = [], {x}, [value]
     while stack:
         node = stack.pop()
-        if node in seen or node._time < x._time:  # older than x: not computed from it
+        if node in seen or node._time < x._time:
             continue
         seen.add(node)
-        if any(parent is x for parent in node._prev):
-            found.append(node)
+        found.append(node)
         stack += node._prev
-    uses = sum(parent is x for node in found for parent in node._prev)
-    plain = all(type(node._rules) is tuple and node._closure is None for node in found)
-    return found if plain and uses == x._used else None
+    return found
+
+
+def _is_used_only_by(x: Tensor, way: list[Any]) -> bool:
+    """Whether no operation but those on the way to the value has used x.
+
+    False too where one of them may know x by more than its `_prev`: with a rule of the user's own, or a joint one.
+    """
+    if not x._used:
+        return True
+    users = [node for node in way if any(parent is x for parent in node._prev)]
+    uses = sum(parent is x for node in users for parent in node._prev)
+    return uses == x._used and all(type(node._rules) is tuple and node._closure is None for node in users)
 
 
 def _is_view_of_another(array: np.ndarray) -> bool:

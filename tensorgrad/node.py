@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakSet
 
 import numpy as np
 
 from micrograd.backprop import Node, is_passing, move_hooks, topological_order
-from tensorgrad import checks, cuts, lift, selection, versions
+from tensorgrad import checks, cuts, lift, selection, sharing, versions
 from tensorgrad.dtypes import is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.grad_mode import _mode
@@ -33,6 +34,10 @@ Rule = Callable[[np.ndarray], np.ndarray]
 
 quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
 """Decorates what computes, forward and backward: inf and nan are answers here, as in torch, and NumPy does not warn."""
+
+
+_WEAK = ("_cuts", "_kin")
+"""Fields of weak references, which a copy does not take over."""
 
 
 class ArrayNode(Node):
@@ -58,6 +63,7 @@ class ArrayNode(Node):
 
     _checksums: list[int] | None = None  # of the arrays that the rules hold, if it was recorded under debug
     _cuts: tuple[cuts.Cut, ...] = ()  # of a constant: where the graph ended that led to it
+    _kin: WeakSet[ArrayNode] | None = None  # those that share its memory, see `sharing`
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
 
     _result_class: ClassVar[type[ArrayNode]]
@@ -101,7 +107,9 @@ class ArrayNode(Node):
 
     def __getstate__(self) -> Any:
         fields, slots = super().__getstate__()
-        return {name: x for name, x in (fields or {}).items() if name != "_cuts"}, slots  # weak references stay here
+        return {
+            name: x for name, x in (fields or {}).items() if name not in ("_cuts", "_kin")
+        }, slots  # weak references stay here
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._prev:
@@ -284,6 +292,8 @@ def _check_differentiable(op: str, dtype: np.dtype) -> bool:
 def constant(op: str, data: np.ndarray, operands: Sequence[ArrayNode]) -> Tensor:
     """The result of an operation that is not recorded. It remembers, for `explain`, which tensors were cut off here."""
     out = new(data)
+    if data.base is not None:
+        sharing.joined(out, operands)
     for operand in operands:
         if operand._cuts or (_mode.why and operand._requires_grad):
             out._cuts = cuts.joined(op, operands, _mode.why)

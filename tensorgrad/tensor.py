@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import add_hook, chain_rule, deliver
-from tensorgrad import cuts, lift
+from tensorgrad import cuts, lift, sharing
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import is_grad_enabled, no_grad
@@ -147,6 +147,7 @@ class Tensor(Operators):
         """The same data, outside the graph: a constant. The array is shared, not copied."""
         out = new(lift.constant(self._data) if self._data.dtype == object else self._data)
         out._cuts = cuts.detached(self)
+        sharing.joined(out, (self,))
         return out
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:

@@ -41,11 +41,11 @@ def wrote(array: np.ndarray) -> None:
     """Note that `array`, or the memory that it is a view of, was changed in place."""
     clock.now += 1
     clock.last_write = clock.now
-    owner = _owner(array)
-    key = id(owner)
+    memory = owner(array)
+    key = id(memory)
     entry = _writes.get(key)
     if entry is None:
-        _writes[key] = [weakref.ref(owner, lambda _: _writes.pop(key, None)), clock.now]
+        _writes[key] = [weakref.ref(memory, lambda _: _writes.pop(key, None)), clock.now]
     else:
         entry[1] = clock.now
 
@@ -59,7 +59,7 @@ def passed(roots: Iterable[Any]) -> None:
 
 def changed_since(array: np.ndarray, time: int) -> bool:
     """Whether `array`'s memory was changed in place after `time`."""
-    entry = _writes.get(id(_owner(array)))
+    entry = _writes.get(id(owner(array)))
     return entry is not None and entry[1] > time
 
 
@@ -104,7 +104,8 @@ def _is_filled(cell: Any) -> bool:
     return True
 
 
-def _owner(array: np.ndarray) -> np.ndarray:
+def owner(array: np.ndarray) -> np.ndarray:
+    """The array whose memory `array` is a view of; itself, if it has its own."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
