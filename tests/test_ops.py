@@ -191,12 +191,16 @@ def test_forward_and_gradients_equal_torch(case: Case, shapes: Shapes, dtype: st
 
 @every_call(tuple(case for case in CASES if case.lift and not case.scalar))
 def test_lifted_onto_values(case: Case, shapes: Shapes, rng: np.random.Generator):
-    """Every node's data and gradient, element by element, on Values."""
-    inputs = [leaf(a) for a in case.sample(rng, shapes)]
-    found = compare(
-        lambda *operands: case.function(tensorgrad, *operands), *inputs, gradient=1.0, finite_differences=False
-    )
-    assert found.ok, str(found)
+    """Every node's data and gradient, element by element, on Values: of all operands, and of each beside constants."""
+    arrays = case.sample(rng, shapes)
+    for lifted in [range(len(arrays)), *([i] for i in range(len(arrays)) if len(arrays) > 1)]:
+        inputs = [Tensor(a, requires_grad=i in lifted) for i, a in enumerate(arrays)]
+        if not case.function(tensorgrad, *inputs).requires_grad:
+            continue
+        found = compare(
+            lambda *operands: case.function(tensorgrad, *operands), *inputs, gradient=1.0, finite_differences=False
+        )
+        assert found.ok, str(found)
 
 
 # -- constants: what has no gradient -----------------------------------------------------------------------------------

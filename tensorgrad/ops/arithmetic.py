@@ -14,7 +14,7 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
-from tensorgrad.ops.operands import Operand, apply, as_float16, floats, pair
+from tensorgrad.ops.operands import Operand, apply, as_float16, floats, is_lifted, pair
 from tensorgrad.settings import real
 from tensorgrad.shapes import broadcast
 
@@ -250,7 +250,7 @@ def lerp(start: Operand, end: Operand, weight: Operand) -> Tensor:
     x, y, a, b = pair("lerp", start, end)
     a, b = floats(a), floats(b)
     w = operand(weight, "lerp", x)
-    t = w._data.astype(a.dtype, copy=False)
+    t = w._data if is_lifted(w) else w._data.astype(a.dtype, copy=False)
     span = np.asarray(apply("lerp", np.subtract, b, a))
     near = apply("lerp", np.multiply, span, t)
     out = np.where(lift.numbers(t) < 0.5, a + near, b - span * (1 - t))  # each exact at its end, as in torch

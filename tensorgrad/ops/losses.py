@@ -187,6 +187,8 @@ def kl_div(input: Operand, target: Operand, *, reduction: str = "mean", log_targ
     if not is_differentiable(a.dtype):
         raise DtypeError(f"kl_div: of floats only, got {a.dtype}: convert them first")
     difference = apply("kl_div", np.subtract, b, a)
+    if a.dtype == object:
+        a, b = lift.nodes(a), lift.nodes(b)  # constants too: NumPy has no log of objects that are numbers
     if log_target:
         p = np.exp(b)
         losses = record("kl_div", p * difference, (x, lambda g: g * -p), (y, lambda g: g * (p * (difference + 1))))
@@ -227,6 +229,8 @@ def _same_shape(op: str, input: Operand, target: Operand) -> tuple[ArrayNode, Ar
             f"{op}: input of shape {a.shape} and target of shape {b.shape} must have the same: .reshape(...) or "
             ".squeeze(-1) one of them"
         )
+    if a.dtype == object:
+        a, b = lift.nodes(a), lift.nodes(b)  # constants too: NumPy has no log of objects that are numbers
     return x, y, a, b
 
 
