@@ -208,6 +208,7 @@ class Node:
     requires_grad: bool = True
     _local: tuple[float, ...] | None = None  # d(node)/d(parent) for each of _prev, where these are plain numbers
     _zero: Any = None
+    _live: Any = None  # what an engine may note of a gradient beside its numbers
     _closure: Callable[[], None] | None = None  # a rule of the user's, see `_backward`
 
     data: Any
@@ -282,11 +283,13 @@ def _measure(node: Node) -> list[tuple[Node, Any]]:
 @contextmanager
 def gradients_kept(nodes: Iterable[Node]) -> Iterator[None]:
     """After the `with`, these nodes have the gradients that they had before. Inside they start empty."""
-    kept = [(node, node._held_grad) for node in nodes]
+    kept = [(node, node._held_grad, node._live) for node in nodes]
     try:
-        for node, _ in kept:
+        for node, _, _ in kept:
             node.grad = node._zero
         yield
     finally:
-        for node, grad in kept:
+        for node, grad, live in kept:
             node.grad = grad
+            if node._live is not live:
+                node._live = live

@@ -64,6 +64,7 @@ class ArrayNode(Node):
     _checksums: list[int] | None = None  # of the arrays that the rules hold, if it was recorded under debug
     _cuts: tuple[cuts.Cut, ...] = ()  # of a constant: where the graph ended that led to it
     _kin: WeakSet[ArrayNode] | None = None  # those that share its memory, see `sharing`
+    _reshaped: int = 0  # when its data was last replaced by data of another shape
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
 
     _result_class: ClassVar[type[ArrayNode]]
@@ -81,6 +82,10 @@ class ArrayNode(Node):
         grad = self._grad
         if grad is None and self._requires_grad and self._time < clock.last_pass and not is_passing():
             warn(_no_gradient(self))
+        elif (
+            grad is not None and self._prev and (grad.base is not None or not grad.flags.writeable) and not is_passing()
+        ):
+            self._grad = grad = grad.copy()  # other nodes may hold it too, and this one is the reader's to change
         return grad
 
     @data.setter
@@ -99,6 +104,11 @@ class ArrayNode(Node):
             )
         if value is before:  # x.data += 1
             versions.wrote(value)
+        elif value.shape != before.shape:
+            versions.ticked()
+            self._reshaped = clock.now
+        if value.dtype != before.dtype and self._grad is not None and is_differentiable(value.dtype):
+            self._grad = self._grad.astype(value.dtype)
         self._data = value
 
     def _bump(self) -> None:
@@ -203,17 +213,24 @@ class ArrayNode(Node):
             sent = zip(self._prev, rules(g), strict=True)
             return [_delivered(self, parent, s) for parent, s in sent if s is not None and parent._requires_grad]
         if self._live is not None or self._op in SELECTING:
-            pairs = zip(self._prev, rules, strict=True)
-            screened = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if rule is not None])
+            pairs = [(p, rule) for p, rule in zip(self._prev, rules, strict=True) if rule is not None]
+            screened = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if p._requires_grad])
             return [(parent, _gate(self, parent, s)) for parent, s in screened]
         contributions = []
         for parent, rule in zip(self._prev, rules, strict=True):
-            if rule is not None:
+            if rule is not None and parent._requires_grad:  # it may have been frozen since
                 contributions.append(_delivered(self, parent, rule(g)))
         return contributions
 
     def _check_unchanged(self) -> None:
-        """Raise RuntimeError if an array that the rules hold was changed in place since they were made."""
+        """Raise RuntimeError if an array that the rules hold was changed in place since they were made, or the data of
+        a node that takes part was replaced by data of another shape."""
+        for node in (self, *self._prev) if self._prev else ():
+            if node._reshaped > self._time:
+                raise RuntimeError(
+                    f"backward: the data of {describe(node)} had another shape when {self._op!r} was computed: go "
+                    "backward before it is replaced"
+                )
         for array in versions.held_arrays(self._rules):
             if versions.changed_since(array, self._time):
                 raise RuntimeError(changed_in_place(self, array))
@@ -222,7 +239,7 @@ class ArrayNode(Node):
         return np.zeros_like(self._data)
 
     def _accept(self, parent: ArrayNode, sent: np.ndarray) -> np.ndarray:
-        return _gate(self, parent, sent)
+        return _delivered(self, parent, sent)[1]
 
 
 def new(data: np.ndarray, op: str = "", parents: tuple = (), rules: tuple = (), tracked: bool = False) -> Tensor:
@@ -278,8 +295,20 @@ def record_joint(
     `parents`, in order, or None for one that it has nothing to send to (a constant need not be computed)."""
     out = record(op, data, *[(parent, rule) for parent in parents])
     if out._prev:
-        out._rules = rule
+        constants = [i for i, parent in enumerate(parents) if not parent._requires_grad]
+        out._rules = _without(constants, rule) if constants else rule
     return out
+
+
+def _without(
+    places: Sequence[int], rule: Callable[[np.ndarray], Sequence[np.ndarray | None]]
+) -> Callable[[np.ndarray], Sequence[np.ndarray | None]]:
+    """The rule with nothing for the operands at these places: constants then, whatever has become of them since."""
+
+    def fewer(g: np.ndarray) -> Sequence[np.ndarray | None]:
+        return [None if i in places else sent for i, sent in enumerate(rule(g))]
+
+    return fewer
 
 
 def _check_differentiable(op: str, dtype: np.dtype) -> bool:
@@ -331,7 +360,9 @@ def _gate(node: ArrayNode, parent: ArrayNode, sent: Any) -> np.ndarray:
     if sent.dtype != data.dtype:
         sent = sent.astype(data.dtype)
     if not parent._prev and parent._grad is None:
-        sent = sent.copy()  # rules may send their input on, or a view of it; a leaf's gradient is the user's to change
+        return sent.copy()  # rules may send their input on, or a view of it; a leaf's gradient is the user's to change
+    if (sent.base is not None or sent is node._grad) and is_passing():
+        node._grad.setflags(write=False)  # two nodes hold it from here on: `grad` copies it for who reads it
     return sent
 
 

@@ -39,8 +39,7 @@ _writes: dict[int, list[Any]] = {}
 
 def wrote(array: np.ndarray) -> None:
     """Note that `array`, or the memory that it is a view of, was changed in place."""
-    clock.now += 1
-    clock.last_write = clock.now
+    ticked()
     memory = owner(array)
     key = id(memory)
     entry = _writes.get(key)
@@ -48,6 +47,12 @@ def wrote(array: np.ndarray) -> None:
         _writes[key] = [weakref.ref(memory, lambda _: _writes.pop(key, None)), clock.now]
     else:
         entry[1] = clock.now
+
+
+def ticked() -> None:
+    """Note that something was changed that older nodes may need: they look again before they send."""
+    clock.now += 1
+    clock.last_write = clock.now
 
 
 def passed(roots: Iterable[Any]) -> None:

@@ -331,6 +331,45 @@ def test_a_block_that_gives_other_shapes_the_second_time():
         loss.backward()
 
 
+def test_a_block_that_gives_other_numbers_the_second_time():
+    x, factors = Tensor([1.0, 2.0], requires_grad=True), iter([2.0, 3.0])
+    out = checkpoint(lambda x: x * next(factors), x)
+    with pytest.raises(RuntimeError, match=r"checkpoint: <lambda> gave other numbers when it was run again"):
+        out.sum().backward()
+    assert x.grad is None
+
+
+def test_a_module_that_changes_its_mode_before_the_second_run():
+    block = tensorgrad.nn.Dropout(0.5)
+    x = Tensor(np.arange(1.0, 40.0), requires_grad=True)
+    out = checkpoint(block, x)
+    block.eval()
+    with pytest.raises(RuntimeError, match="gave other numbers"):
+        out.sum().backward()
+    block.train()
+    out.sum().backward()
+    assert set(x.grad.tolist()) == {0, 2}
+
+
+def test_a_block_whose_parameters_are_frozen_or_thawed_before_the_second_run():
+    for before in (True, False):
+        x, w = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=before)
+        out = checkpoint(lambda x, w=w: x * w, x)
+        w.requires_grad = not before
+        with pytest.raises(RuntimeError, match="read other tensors that require gradients when"):
+            out.sum().backward()
+        w.requires_grad = before
+        assert w.grad is None
+        out.sum().backward()
+        assert x.grad.tolist() == [3, 4]
+
+
+def test_numbers_that_are_nan_or_inf_are_no_other_numbers():
+    x = Tensor([-1.0, 0.0, 4.0], requires_grad=True)
+    checkpoint(lambda x: x.log(), x).sum().backward()
+    assert x.grad.tolist() == [-1, np.inf, 0.25]
+
+
 def test_parameters_that_changed_before_the_second_run():
     w1, _, x = parameters()
     for change in (w1, x):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import gradients_kept
-from tensorgrad import random
+from tensorgrad import lift, random
 from tensorgrad.autograd.gradients import pass_back
 from tensorgrad.grad_mode import enable_grad, is_grad_enabled
 from tensorgrad.outputs import record_outputs
@@ -35,14 +35,15 @@ def checkpoint(
 
     function            returns a Tensor, or a tuple, list or dict of Tensors and other things; it must do the same when
                         it is called again
-    preserve_rng_state  whether dropout draws the same numbers again
+    preserve_rng_state  whether dropout draws the same numbers again; without it the second run may give others
     use_reentrant       accepted and ignored: there is one kind
 
     The gradients are those without it. (Where a tensor gets several contributions from inside the block they are added
     up there first, so the last digits may differ.) Under `no_grad` it is a plain call.
 
-    Raises RuntimeError in backward if the second run gives results of other shapes or dtypes, or if an array that the
-    block read, or that its arguments or the function hold, was changed in place since the first.
+    Raises RuntimeError in backward if the second run gives results of other shapes or dtypes, or other numbers (known
+    by their sums), or reads other tensors that require gradients (parameters that were frozen since, say); and if an
+    array that the block read, or that its arguments or the function hold, was changed in place since the first.
     """
     if not callable(function):
         raise TypeError(f"checkpoint: takes a function and its arguments, got {kind(function)} for the function")
@@ -58,13 +59,24 @@ def checkpoint(
         return found
     parents = _read(tracked, start)
     kinds = [(x._data.shape, x._data.dtype) for x in tracked]
+    given = _older(parents, start)
+    sums = [_sums(x._data) for x in tracked] if preserve_rng_state else None
 
     def rule(gradients: list[np.ndarray | None]) -> list[np.ndarray | None]:
+        clock.now += 1
+        start = clock.now
         again = _run_again(function, args, kwargs, state)
+        differs = ""
         if [(x._data.shape, x._data.dtype) for x in again] != kinds:
+            differs = "gave results of other shapes or dtypes"
+        elif _older(_read(again, start), start) != given:
+            differs = "read other tensors that require gradients"
+        elif sums is not None and not all(_agrees(x._data, s) for x, s in zip(again, sums, strict=True)):
+            differs = "gave other numbers"
+        if differs:
             raise RuntimeError(
-                f"checkpoint: {_name(function)} gave results of other shapes or dtypes when it was run again in "
-                "backward: it must do the same each time"
+                f"checkpoint: {_name(function)} {differs} when it was run again in backward: it must do the same each "
+                "time"
             )
         reached = [(x, g) for x, g in zip(again, gradients, strict=True) if g is not None]
         with gradients_kept(parents):
@@ -84,6 +96,24 @@ def _run_again(function: Callable[..., Any], args: Any, kwargs: Any, state: Any)
             return [x for x in _tensors(function(*args, **kwargs)) if x._requires_grad]
     finally:
         random.set_rng_state(now)
+
+
+def _sums(a: np.ndarray) -> tuple[float, float]:
+    """What tells the numbers of two runs apart, at little cost: their sum, and that of their sizes."""
+    a = lift.numbers(a)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return float(a.sum(dtype=np.float64)), float(np.abs(a).sum(dtype=np.float64))
+
+
+def _agrees(a: np.ndarray, sums: tuple[float, float]) -> bool:
+    """Whether these are the sums of `a`, but for rounding, which may differ with the addresses of arrays."""
+    allowed = float(np.sqrt(np.finfo(a.dtype).eps)) * sums[1]
+    return not any(abs(x - y) > allowed for x, y in zip(_sums(a), sums, strict=True))  # nan agrees with everything
+
+
+def _older(tensors: Sequence[Tensor], start: int) -> set[Tensor]:
+    """Those that were there before a run that began at `start`: not leaves that it made."""
+    return {x for x in tensors if x._time < start}
 
 
 def _read(results: Sequence[Tensor], start: int) -> tuple[Tensor, ...]:
