@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakSet, ref
 
 Contribution = tuple["Node | None", "Node", Any]
 """(sender, parent, contribution); the seed's sender is None."""
@@ -83,7 +83,7 @@ def chain_rule(root: Node, seed: Any, stop: Iterable[Node] = ()) -> Generator[Co
     hooked = {}
     try:
         empty = root._zero
-        if _hooks:
+        if _hooked:
             hooked = _set_aside(order, empty)
         for node in order:
             if node._prev:
@@ -121,38 +121,47 @@ def _refuse_overlap(order: list[Node]) -> None:
 
 Hook = Callable[[Any], Any]
 
-_hooks: WeakKeyDictionary[Node, dict[int, Hook]] = WeakKeyDictionary()
+_hooked: WeakSet[Node] = WeakSet()
+"""The nodes that have hooks. The hooks are on the nodes: one that knows its node must not keep it alive from here."""
 
 
 def add_hook(node: Node, hook: Hook) -> Callable[[], None]:
     """Call `hook` with the gradient that a pass brings to `node`, when it is complete and before the node sends; what
     it returns, unless None, takes the gradient's place. Returns a function that takes the hook away."""
-    hooks = _hooks.setdefault(node, {})
+    hooks = node._hooks
+    if hooks is None:
+        hooks = node._hooks = {}
+    _hooked.add(node)
     key = max(hooks, default=-1) + 1
     hooks[key] = hook
+    itself = ref(node)
 
     def remove() -> None:
         hooks.pop(key, None)
-        if not hooks and _hooks.get(node) is hooks:
-            del _hooks[node]
+        owner = itself()
+        if not hooks and owner is not None and owner._hooks is hooks:
+            owner._hooks = None
+            _hooked.discard(owner)
 
     return remove
 
 
 def has_hooks(node: Node) -> bool:
     """Whether there are any."""
-    return node in _hooks
+    return bool(node._hooks)
 
 
 def move_hooks(node: Node, to: Node) -> None:
     """Let the hooks of `node` hang on `to`, which takes its place in the graph."""
-    if node in _hooks:
-        _hooks[to] = _hooks.pop(node)
+    if node._hooks is not None:
+        to._hooks, node._hooks = node._hooks, None
+        _hooked.discard(node)
+        _hooked.add(to)
 
 
 def _set_aside(order: list[Node], empty: Any) -> dict[Node, Any]:
     """The nodes with hooks, and the gradients that they hold from earlier passes: a hook is to see this pass alone."""
-    hooked = {node: node._held_grad for node in order if node in _hooks}
+    hooked = {node: node._held_grad for node in order if node._hooks}
     for node in hooked:
         node.grad = empty
     return hooked
@@ -162,7 +171,7 @@ def _run_hooks(node: Node, hooked: dict[Node, Any]) -> None:
     earlier = hooked.pop(node)
     try:
         if reached(node):
-            for hook in list(_hooks.get(node, {}).values()):
+            for hook in list((node._hooks or {}).values()):
                 changed = hook(node.grad)
                 if changed is not None:
                     node.grad = changed
@@ -208,6 +217,7 @@ class Node:
     requires_grad: bool = True
     _local: tuple[float, ...] | None = None  # d(node)/d(parent) for each of _prev, where these are plain numbers
     _zero: Any = None
+    _hooks: dict[int, Hook] | None = None
     _live: Any = None  # what an engine may note of a gradient beside its numbers
     _closure: Callable[[], None] | None = None  # a rule of the user's, see `_backward`
 
@@ -215,6 +225,13 @@ class Node:
     grad: Any
     _prev: tuple[Node, ...]
     _op: str
+
+    def __getstate__(self) -> Any:
+        """For copies, which have no hooks."""
+        state = super().__getstate__()
+        if isinstance(state, tuple) and state[0] and "_hooks" in state[0]:
+            return {name: x for name, x in state[0].items() if name != "_hooks"}, state[1]
+        return state
 
     @property
     def _held_grad(self) -> Any:

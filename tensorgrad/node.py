@@ -80,11 +80,10 @@ class ArrayNode(Node):
     def grad(self) -> np.ndarray | None:
         """The gradient. Warns where it is None although a backward pass has been run: that pass did not come here."""
         grad = self._grad
-        if grad is None and self._requires_grad and self._time < clock.last_pass and not is_passing():
-            warn(_no_gradient(self))
-        elif (
-            grad is not None and self._prev and (grad.base is not None or not grad.flags.writeable) and not is_passing()
-        ):
+        if grad is None:
+            if self._requires_grad and self._time < clock.last_pass and not is_passing():
+                warn(_no_gradient(self))
+        elif self._prev and (grad.base is not None or not grad.flags.writeable) and not is_passing():
             self._grad = grad = grad.copy()  # other nodes may hold it too, and this one is the reader's to change
         return grad
 

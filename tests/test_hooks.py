@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 from types import ModuleType
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 import tensorgrad
 from micrograd import Value, backprop
-from micrograd.backprop import add_hook, chain_rule, deliver, overwrite
+from micrograd.backprop import add_hook, chain_rule, deliver, has_hooks, overwrite
 from tensorgrad import Tensor, autograd, no_grad
 from tensorgrad.utils.checkpoint import checkpoint
 from viz import trace
@@ -25,11 +27,11 @@ def leaf(*numbers: float) -> Tensor:
 @pytest.fixture(autouse=True)
 def none_left():
     gc.freeze()  # so that only what the test made is looked through: torch alone has a million objects
-    before = len(backprop._hooks)
+    before = len(backprop._hooked)
     yield
     gc.collect()
     gc.unfreeze()
-    assert len(backprop._hooks) == before
+    assert len(backprop._hooked) == before
     assert not backprop._open_passes
 
 
@@ -288,6 +290,26 @@ def test_a_hook_does_not_keep_its_tensor_alive():
     del y
     gc.collect()
     assert gone() is None
+
+
+def test_a_hook_that_knows_its_tensor_does_not_keep_it_alive_either():
+    for make in (lambda: leaf(1.0) * 2, lambda: Value(1.0) * 2):
+        node = make()
+        add_hook(node, lambda g, node=node: g * node.data)
+        gone = weakref.ref(node)
+        del node
+        gc.collect()
+        assert gone() is None
+
+
+def test_copies_have_no_hooks():
+    for node in (leaf(1.0), Value(1.0)):
+        handle = add_hook(node, lambda g: g)
+        for twin in (copy.copy(node), copy.deepcopy(node), pickle.loads(pickle.dumps(node))):
+            assert has_hooks(node)
+            assert not has_hooks(twin)
+        handle()
+        assert not has_hooks(node)
 
 
 def test_a_hook_may_run_another_pass():
