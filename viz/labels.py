@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
+from html import escape as escape_html
 from typing import Any, Literal, get_args
 
 import graphviz
@@ -44,13 +45,21 @@ _BACK = {"LR": "←", "RL": "→", "TB": "↑", "BT": "↓"}
 def escape(text: str) -> str:
     """`text` as a Graphviz label, or a field of a record's, that shows exactly these characters.
 
-    The one place where text from users enters DOT. A line break stays one; a character that no picture can show
-    (control characters, lone surrogates) becomes U+FFFD.
+    Here and in `html` text from users enters DOT, and nowhere else. A line break stays one; a character that no
+    picture can show (control characters, lone surrogates) becomes U+FFFD.
     """
-    shown = "".join(
+    return graphviz.nohtml(_visible(text).translate(_SPECIAL))
+
+
+def html(text: str) -> str:
+    """`text` as a part of a Graphviz HTML-like label; like `escape` for all others."""
+    return escape_html(_visible(text))
+
+
+def _visible(text: str) -> str:
+    return "".join(
         c if c == "\n" or not unicodedata.category(c).startswith("C") else "\N{REPLACEMENT CHARACTER}" for c in text
     )
-    return graphviz.nohtml(shown.translate(_SPECIAL))
 
 
 def tooltip(text: str) -> str:
