@@ -1,211 +1,524 @@
-// The drawing: nodes, edges and the chips on them. Built once for a layout; a step changes only what differs.
+// The drawing. Laid out anew when groups open or close; only what is in view is on the page, and a step touches only
+// what it changes of that.
 
-const TITLE_ROW = 26;
-const ROW = 23;
-const INSET = 9;
+const ABOVE = 20; // room for what is written above and below the boxes
+const BELOW = 30;
+const SHIFTS = [0, 0.07, -0.07, 0.14, -0.14, 0.21, -0.21, 0.28, -0.28, 0.34, -0.34]; // of a chip along its edge
 const TRUTH_ROW = 20; // below a box, for what its gradient should be
-const SHIFTS = [0, 0.06, -0.06, 0.12, -0.12, 0.18, -0.18, 0.24, -0.24, 0.3, -0.3]; // of a chip along its edge
-const TAG = { width: 56, height: 16 }; // above a box, at its right end: "nan, inf"
-const ABOVE = 16; // room for what is written above and below the boxes
-const BELOW = 26;
+const FEW_ITEMS = 400; // so many are all looked at in each step
+const BOTH_WAYS = 300; // more boxes than that are laid out one way only
+const AROUND = 160; // pixels beyond the stage's rim in which things are drawn already
+const DECADES = 6; // of |gradient| that the overlay tells apart
+const GLIDE = 300; // milliseconds
 
 class GraphView {
-  // hover is called with the node that the pointer is on, or null; pin with a node that is clicked.
-  constructor(run, stage, { hover, pin }) {
+  // hover is called with the node that the pointer is on, or null; pin with a node that is clicked; toggle with the
+  // group whose box or caption is.
+  constructor(run, stage, { hover, pin, toggle = () => {} }) {
     this.run = run;
-    this.hover = hover;
-    this.pin = pin;
-    this.layer = svg("g");
+    this.calls = { hover, pin, toggle };
+    this.layers = { frames: svg("g"), edges: svg("g"), boxes: svg("g"), blocked: svg("g"), chips: svg("g") };
+    this.layer = svg("g", { class: "layer" }, ...Object.values(this.layers));
     this.picture = svg("svg", { "aria-hidden": "true" }, arrowheads(), this.layer);
-    stage.append(this.picture);
-    this.viewport = new Viewport(stage, this.picture, this.layer);
-    this.marks = new Map(); // element -> the class list it has
-    this.layoutName = null;
+    this.legend = html("p", { class: "overlay-legend", hidden: "" });
+    stage.append(this.picture, this.legend);
+    this.viewport = new Viewport(stage, this.picture, this.layer, () => this.cull());
+    this.minimap = new Minimap(stage, this.viewport);
+    this.open = new Set();
+    this.direction = null;
+    this.overlay = "none";
+    this.found = new Set();
+    this.moment = null;
+    this.selected = null;
+    this.visible = null;
+    this.drawables = [];
+    this.lit = new Set();
   }
 
-  // Take the layout that fills the stage better. Returns whether it is another one than before.
+  // -- layout -----------------------------------------------------------------------------------------------
+
+  // Take the direction that fills the stage better. Returns whether it is another one than before.
   arrange() {
     this.viewport.measure();
-    const { layouts } = this.run;
-    const scale = (name) => this.viewport.fitScale(layouts[name]);
-    const best = Object.keys(layouts).reduce((a, b) => (scale(a) >= scale(b) ? a : b));
-    if (best === this.layoutName) return false;
-    this.layoutName = best;
-    this.build(this.run.layouts[best]);
+    const visible = this.visible ?? new Visible(this.run, this.open);
+    const ways = visible.items.length > BOTH_WAYS ? ["LR"] : ["LR", "TB"];
+    const layouts = ways.map((way) => ({ way, layout: this.layOut(visible, way) }));
+    const scale = ({ layout }) => this.viewport.fitScale(contentOf(layout));
+    const best = layouts.reduce((a, b) => (scale(a) >= scale(b) ? a : b));
+    if (best.way === this.direction) return false;
+    this.direction = best.way;
+    this.build(visible, best.layout);
+    this.viewport.begin(this.content, this.startBox());
+    this.repaint();
     return true;
   }
 
-  build(layout) {
-    const { run } = this;
-    this.marks.clear();
-    this.boxes = run.nodes.map((node, i) => {
-      const [x, y] = layout.nodes[i];
-      const [width, height] = [node.width, run.nodeHeight];
-      return { x: x - width / 2, y: y - height / 2 + ABOVE, width, height };
-    });
-    this.edges = layout.edges.map((points) => svg("path", { class: "edge", d: curve(points) }));
-    this.nodes = run.nodes.map((node, i) => this.node(node, this.boxes[i]));
-    this.chips = run.edges.map(() => chip(run.chip));
-    this.seed = chip(run.chip);
-    this.chipLayer = svg("g", {}, ...this.chips.map((c) => c.group), this.seed.group);
-    const boxes = svg("g", {}, ...this.nodes.map((node) => node.group));
-    this.layer.replaceChildren(svg("g", {}, ...this.edges), boxes, this.chipLayer);
-    this.placeChips();
-    const root = this.boxes[run.root.index];
-    place(this.seed, { x: root.x + root.width / 2, y: root.y + root.height + run.chip.height / 2 + 3 });
-    const content = { width: layout.width, height: layout.height + ABOVE + BELOW };
-    this.viewport.begin(content, root);
+  layOut(visible, direction) {
+    if (!visible.layouts) visible.layouts = {};
+    visible.layouts[direction] ??= layOut(visible.tree, visible.edges(), { direction, across: 34, between: 56 });
+    return visible.layouts[direction];
   }
 
-  // Put each chip at its edge's `fraction` of the way, or near to that where it covers least of nodes and other chips.
-  placeChips() {
-    const taken = this.boxes.map((box) => ({ ...box, height: box.height + TRUTH_ROW }));
-    for (const { index } of this.run.odd) {
-      const { x, y, width } = this.boxes[index];
-      taken.push({ ...TAG, x: x + width - TAG.width, y: y - TAG.height });
+  // Show these groups open, all others closed. What the reader looks at, `anchor` or the group that opened or closed,
+  // stays where it is on the screen.
+  setOpen(open, anchor = null) {
+    const before = this.open;
+    this.open = new Set(open);
+    if (!this.direction) return void this.arrange();
+    const changed = [...this.open].filter((g) => !before.has(g)).concat([...before].filter((g) => !this.open.has(g)));
+    if (!changed.length) return;
+    const at = this.holdPoint(anchor ?? changed.find((group) => this.visible.byGroup.has(group)) ?? changed[0]);
+    const visible = new Visible(this.run, this.open);
+    this.build(visible, this.layOut(visible, this.direction));
+    this.viewport.content = this.content;
+    this.viewport.start = this.startBox();
+    const { kept } = this.viewport;
+    if (kept !== "place" && this.viewport.fitScale() >= READABLE) {
+      this.viewport.fit(true);
+      this.viewport.kept = kept;
+    } else this.viewport.hold(this.holdPoint(at.subject), at);
+    this.repaint();
+  }
+
+  // Where a node or group is: the upper left corner of the box that shows it, in the drawing and on the screen.
+  holdPoint(subject) {
+    const box = this.visible.itemFor(subject)?.box ?? { x: 0, y: 0, width: 0, height: 0 };
+    const { scale, x, y } = this.viewport;
+    return { subject, x: box.x, y: box.y, left: box.x * scale + x, top: box.y * scale + y };
+  }
+
+  // The run was computed again, with other numbers in the same graph: boxes may have other widths.
+  reset() {
+    if (!this.direction) return;
+    const visible = new Visible(this.run, this.open);
+    this.forget();
+    this.build(visible, this.layOut(visible, this.direction));
+    this.viewport.content = this.content;
+    this.viewport.start = this.startBox();
+    this.cull();
+    this.setOverlay(this.overlay);
+  }
+
+  forget() {
+    for (const drawable of this.drawables) this.unmount(drawable);
+    this.drawables = [];
+  }
+
+  build(visible, layout) {
+    const kept = new Map(this.drawables.filter((d) => d.drawn && d.id).map((d) => [d.id, d]));
+    for (const drawable of this.drawables) if (!drawable.id) this.unmount(drawable);
+    this.visible = visible;
+    this.content = contentOf(layout);
+    for (const item of [...visible.items, ...visible.frames]) {
+      const { x, y, width, height } = layout.boxes.get(item.id);
+      item.box = { x, y: y + ABOVE, width, height };
+      item.reached = item.computed = 0;
+      item.bounds = { x: x - 6, y: y + ABOVE - 18, width: width + 12, height: height + 40 };
+      const old = kept.get(item.id);
+      if (!old || old.subject !== item.subject) continue;
+      if (old.box.width !== width || old.box.height !== height) continue;
+      item.drawn = old.drawn;
+      old.drawn.item = item;
+      old.drawn.place(item.box);
+      kept.delete(item.id);
     }
-    const { height } = this.run.chip;
-    this.run.edges.forEach((edge, i) => {
-      const width = this.chipWidth(edge.longest);
-      const path = this.edges[i];
-      const length = path.getTotalLength();
+    for (const old of kept.values()) this.unmount(old);
+    visible.links.forEach((link, i) => {
+      link.route = layout.routes[i].map((value, j) => (j % 2 ? value + ABOVE : value));
+      link.bounds = routeBounds(link.route);
+    });
+    this.placeChips();
+    this.drawables = [...visible.frames, ...visible.links, ...visible.items];
+    this.lit.clear();
+    this.tally = null;
+    this.seed?.group.remove();
+    this.seed = null;
+    this.minimap.begin(visible, this.content);
+    this.layers.edges.classList.remove("fresh");
+    void this.layers.edges.getBoundingClientRect; // the edges come in anew
+    this.layers.edges.classList.add("fresh");
+  }
+
+  // Put each chip half way along its edge, or near to that where it covers least of boxes and other chips.
+  placeChips() {
+    const taken = new TakenPlaces();
+    for (const { box } of this.visible.items) taken.add({ ...box, height: box.height + TRUTH_ROW });
+    const edges = this.visible.edges();
+    const parallel = new Map();
+    this.visible.links.forEach((link, i) => {
+      const key = `${link.from.id} ${link.to.id}`;
+      const nth = parallel.get(key) ?? 0;
+      parallel.set(key, nth + 1);
+      const { width, height } = edges[i].label;
       let best = { covered: Infinity };
       for (const shift of SHIFTS) {
-        const point = path.getPointAtLength(length * (edge.fraction + shift));
+        const point = pointOnRoute(link.route, 0.5 + shift + (nth % 2 ? 0.1 : 0));
         const box = { x: point.x - width / 2, y: point.y - height / 2, width, height };
-        const covered = taken.reduce((sum, other) => sum + overlap(box, other), 0);
+        const covered = taken.covered(box);
         if (covered < best.covered) best = { covered, point, box };
         if (!covered) break;
       }
-      taken.push(best.box);
-      place(this.chips[i], best.point);
+      taken.add(best.box);
+      link.chipAt = best.point;
     });
   }
 
-  chipWidth(characters) {
-    return characters * this.run.chip.character + this.run.chip.padding;
+  startBox() {
+    return this.boxOf(this.run.root) ?? { x: 0, y: 0, ...this.content };
   }
 
-  node(node, box) {
-    const { width, height } = box;
-    const grad = svg("text", { class: "number", x: width - INSET });
-    const data = svg("text", { class: "number", x: width - INSET }, node.data.text);
-    const truth = svg("text", { class: "truth", x: width / 2, y: height + 15 });
-    const tag = svg("text", { class: "tag", x: width - 1, y: -5 });
-    const group = svg("g", { class: "node", transform: `translate(${box.x} ${box.y})` },
-      svg("title", {}, node.title),
-      svg("rect", { width, height, rx: 5 }),
-      svg("text", { class: "name", x: width / 2, y: 17 }, node.short),
-      ...fieldRow("data", data, TITLE_ROW, width),
-      ...fieldRow("grad", grad, TITLE_ROW + ROW, width),
-      truth,
-      tag,
-    );
-    if (node.uses > 1) group.append(svg("text", { class: "uses", x: 1, y: -5 }, `used ${node.uses}×`));
-    group.addEventListener("pointerenter", () => this.hover(node));
-    group.addEventListener("pointerleave", () => this.hover(null));
-    group.addEventListener("click", () => this.viewport.moved || this.pin(node));
-    return { group, grad, truth, tag };
-  }
+  // -- what is on the page ----------------------------------------------------------------------------------
 
-  show(moment, selected) {
-    const { run, nodes } = this;
-    const { step } = moment;
-    const wrong = new Set(moment.ended && moment.mode === "overwrite" ? run.wrong : []);
-    for (const node of run.nodes) {
-      const drawn = nodes[node.index];
-      const grad = moment.gradients[node.index];
-      const odd = oddities(node.data, grad);
-      this.mark(drawn.group, "node", {
-        leaf: node.parents.length === 0,
-        reached: grad !== null,
-        odd: odd.length,
-        sender: step?.sender === node,
-        receiver: step?.receiver === node,
-        selected: selected === node,
-        wrong: wrong.has(node),
-      });
-      write(drawn.grad, gradientText(node, grad));
-      this.mark(drawn.grad, "number grad", { waits: !grad, [grad ? signClass(grad) : ""]: true });
-      write(drawn.tag, odd.join(", "));
-      write(drawn.truth, wrong.has(node) ? `should be ${gradientText(node, run.truth[node.index])}` : "");
+  cull() {
+    if (!this.visible) return;
+    const far = this.viewport.isFar();
+    if (far !== this.far) {
+      this.far = far;
+      for (const drawable of this.drawables) if (drawable.drawn && this.moment) this.paint(drawable);
     }
-    run.edges.forEach((edge, i) => {
-      const arrival = moment.arrivals[i];
-      this.mark(this.edges[i], "edge", { done: arrival, now: arrival && arrival.step === step });
-      this.showChip(this.chips[i], arrival, step);
+    const view = this.viewport.seen(AROUND);
+    const gone = [];
+    for (const drawable of this.drawables) {
+      const inView = isWithin(drawable.bounds, view);
+      if (inView && !drawable.drawn) this.mount(drawable);
+      else if (!inView && drawable.drawn) gone.push(drawable);
+    }
+    clearTimeout(this.sweeping);
+    if (this.viewport.gliding) this.sweeping = setTimeout(() => this.cull(), GLIDE);
+    else gone.forEach((drawable) => this.unmount(drawable));
+    this.minimap.draw();
+  }
+
+  mount(drawable) {
+    if (drawable.edges) {
+      drawable.drawn = { path: svg("path", { class: "edge", d: routePath(drawable.route) }), chip: null, blocked: null };
+      this.layers.edges.append(drawable.drawn.path);
+    } else {
+      drawable.drawn = this.draw(drawable);
+      drawable.drawn.item = drawable;
+      drawable.drawn.place(drawable.box);
+      this.layers[drawable.kind === "frame" ? "frames" : "boxes"].append(drawable.drawn.group);
+    }
+    if (this.moment) this.paint(drawable);
+  }
+
+  unmount(drawable) {
+    if (!drawable.drawn) return;
+    const { group, path, chip, blocked } = drawable.drawn;
+    for (const element of [group, path, chip?.group, blocked]) element?.remove();
+    drawable.drawn = null;
+  }
+
+  draw({ kind, subject, size, box }) {
+    const { hover, pin, toggle } = this.calls;
+    const clicked = (call) => () => this.viewport.moved || call(subject);
+    if (kind === "frame") return new GroupFrame(subject, box, clicked(toggle));
+    const drawn = kind === "node" ? new NodeBox(subject, size) : new GroupBox(subject, size);
+    drawn.group.addEventListener("click", clicked(kind === "node" ? pin : toggle));
+    if (kind === "node") {
+      drawn.group.addEventListener("pointerenter", () => hover(subject));
+      drawn.group.addEventListener("pointerleave", () => hover(null));
+    }
+    return drawn;
+  }
+
+  // -- a moment of the run ----------------------------------------------------------------------------------
+
+  // `moment.changed` says what differs from the moment shown before; null: everything may.
+  show(moment, selected = null, anew = false) {
+    if (!this.visible) return;
+    const ended = moment.ended && moment.mode !== "add" ? moment.mode : null;
+    const few = this.visible.items.length <= FEW_ITEMS;
+    const everything = anew || few || !moment.changed || !this.tally || ended !== this.ended;
+    this.moment = moment;
+    this.selected = selected;
+    if (everything) {
+      this.ended = ended;
+      this.wrong = new Set(ended ? [...this.run.wrong(ended)].map(placeOf) : []);
+    }
+    this.updates = this.updatesSoFar(moment);
+    const forward = !moment.step ? !moment.computed(this.run.root) || moment.at === 0 : moment.step.phase === "forward";
+    this.layer.classList.toggle("forward", forward);
+    this.count(moment, everything ? null : moment.changed.nodes);
+    const lit = this.lights(moment, selected);
+    const dirty = everything ? this.drawables : new Set([...this.lit, ...lit, ...this.touched(moment.changed)]);
+    this.lit = lit;
+    for (const drawable of dirty) if (drawable.drawn) this.paint(drawable);
+    this.showSeed(moment);
+    this.minimap.show((item) => this.share(item), lit);
+  }
+
+  repaint() {
+    if (this.moment) this.show(this.moment, this.selected, true);
+  }
+
+  // What the present step and selection single out.
+  lights({ step }, selected) {
+    const lit = new Set();
+    const addNode = (node) => {
+      const item = this.visible.itemFor(node);
+      if (!item) return;
+      lit.add(item);
+      for (let group = node.group; group; group = group.parent) {
+        const frame = this.visible.byGroup.get(group);
+        if (frame?.kind === "frame") lit.add(frame);
+      }
+    };
+    for (const node of [step?.sender, step?.receiver, step?.node]) if (node) addNode(node);
+    if (selected) lit.add(this.visible.itemFor(selected));
+    for (const subject of this.found) lit.add(this.visible.itemFor(subject));
+    const edge = step?.edge ?? null;
+    if (edge !== null) lit.add(this.visible.linkOf[placeOf(edge)]);
+    if (step?.phase === "forward") this.visible.itemFor(step.node).links.forEach((link) => lit.add(link));
+    lit.delete(null);
+    return lit;
+  }
+
+  touched({ nodes, edges }) {
+    const found = [...edges].map((index) => this.visible.linkOf[placeOf(index)]).filter(Boolean);
+    return found.concat([...nodes].map((index) => this.visible.itemOf[placeOf(index)]));
+  }
+
+  // How many nodes of each item the passes have been to. `changed`: the nodes to look at, null for all.
+  count({ gradients, computed }, changed) {
+    const { nodes } = this.run;
+    const { itemOf } = this.visible;
+    if (!this.tally || !changed) {
+      this.tally = { reached: new Uint8Array(nodes.length), computed: new Uint8Array(nodes.length) };
+      for (const item of this.visible.items) item.reached = item.computed = 0;
+      changed = null;
+    }
+    const look = (index) => {
+      const item = itemOf[index];
+      const now = { reached: gradients[index] !== null ? 1 : 0, computed: computed(nodes[index]) ? 1 : 0 };
+      for (const name of ["reached", "computed"]) {
+        item[name] += now[name] - this.tally[name][index];
+        this.tally[name][index] = now[name];
+      }
+    };
+    if (changed) for (const index of changed) look(placeOf(index));
+    else for (let index = 0; index < nodes.length; index++) look(index);
+  }
+
+  // The part of an item that the pass has finished.
+  share({ reached, members }) {
+    return members.length ? reached / members.length : 0;
+  }
+
+  // Leaves that an update has changed by now: the index -> the step.
+  updatesSoFar({ mode, at, step }) {
+    const updates = new Map();
+    if (step?.phase !== "update") return updates;
+    for (let number = at; number > 0; number--) {
+      const earlier = number === at ? step : this.run.step(mode, number);
+      if (earlier.phase !== "update") break;
+      updates.set(earlier.node.index, earlier);
+    }
+    return updates;
+  }
+
+  paint(drawable) {
+    if (drawable.edges) this.paintLink(drawable);
+    else if (drawable.kind === "frame") this.paintFrame(drawable);
+    else if (drawable.kind === "node") this.paintNode(drawable);
+    else this.paintGroup(drawable);
+  }
+
+  paintNode(item) {
+    const { moment } = this;
+    const { step } = moment;
+    const { subject: node, drawn } = item;
+    const grad = moment.gradients[node.index];
+    const update = this.updates.get(node.index);
+    const computed = moment.computed(node);
+    const data = update?.after ?? node.data;
+    const odd = oddities(computed ? data : null, grad);
+    const wrong = this.wrong.has(node.index);
+    if (!this.far) drawn.detail();
+    const heat = this.heatOf(largestIn(grad));
+    drawn.mark({
+      leaf: node.leaf ?? node.parents.length === 0,
+      pale: !computed,
+      reached: grad !== null,
+      odd: odd.length,
+      sender: step?.sender === node,
+      receiver: step?.receiver === node,
+      computing: step?.phase === "forward" && step.node === node,
+      updated: update,
+      selected: this.selected === node,
+      found: this.found.has(node),
+      heated: heat !== null,
+      wrong,
     });
-    this.showChip(this.seed, moment.seed, step, "seed ");
+    drawn.heat(heat);
+    const note = update ? `${update.before.text} → ${update.after.text}` : "";
+    const truth = wrong ? `should be ${heldText(node, this.run.truth[node.index])}` : note;
+    drawn.show({ data, grad, computed, odd, note: truth });
   }
 
-  showChip(chip, arrival, step, prefix = "") {
-    const sign = arrival ? signClass(arrival.step.contribution) : "";
-    const now = arrival && arrival.step === step;
-    this.mark(chip.group, "chip", { shown: arrival, now, lost: arrival?.lost, [sign]: true });
-    if (!arrival) return;
-    if (now) this.chipLayer.append(chip.group); // on top of the others
-    const text = prefix + arrival.step.contribution.chip;
-    if (!write(chip.text, text)) return;
-    const half = this.chipWidth(text.length) / 2;
-    furnish(chip.rect, { x: -half, width: 2 * half }, []);
-    furnish(chip.strike, { x1: 3 - half, x2: half - 3 }, []);
+  paintGroup(item) {
+    const { moment } = this;
+    const { step } = moment;
+    const { subject, drawn, members } = item;
+    const isHere = (node) => Boolean(node) && this.visible.itemOf[node.index] === item;
+    const forward = step ? step.phase === "forward" : item.computed < members.length;
+    let most = null;
+    let [wrong, changed] = [0, 0];
+    const odd = new Set();
+    for (const index of members) {
+      const grad = moment.gradients[index];
+      const size = largestIn(grad);
+      if (size !== null && (most === null || size > most)) most = size;
+      if (this.wrong.has(index)) wrong += 1;
+      if (this.updates.has(index)) changed += 1;
+      for (const name of oddities(item.computed ? this.run.nodes[index].data : null, grad)) odd.add(name);
+    }
+    const heat = this.heatOf(most);
+    if (!this.far) drawn.detail();
+    drawn.mark({
+      pale: item.computed === 0,
+      reached: item.reached > 0,
+      odd: odd.size,
+      sender: isHere(step?.sender),
+      receiver: isHere(step?.receiver),
+      computing: step?.phase === "forward" && isHere(step.node),
+      updated: changed,
+      selected: isHere(this.selected),
+      found: this.found.has(subject) || [...this.found].some(isHere),
+      heated: heat !== null,
+      wrong,
+    });
+    drawn.heat(heat);
+    drawn.show({
+      done: forward ? item.computed : item.reached,
+      size: members.length,
+      verb: forward ? "computed" : "reached",
+      most: most === null || forward ? "" : `|g| ≤ ${brief(most)}`,
+      note: wrong ? `${wrong} wrong inside` : changed ? `${changed} updated` : "",
+      odd: [...odd],
+    });
   }
 
-  mark(element, base, classes) {
-    const names = [base, ...Object.keys(classes).filter((name) => name && classes[name])].join(" ");
-    if (this.marks.get(element) === names) return;
-    this.marks.set(element, names);
-    element.setAttribute("class", names);
+  paintFrame(item) {
+    item.drawn.mark({ current: this.lit.has(item), found: this.found.has(item.subject) });
   }
 
-  follow(nodes) {
-    this.viewport.reveal(nodes.map((node) => this.boxes[node.index]));
+  paintLink(link) {
+    const { moment } = this;
+    const { step } = moment;
+    const { drawn, edges } = link;
+    let [arrived, lost, present, latest, operand] = [0, 0, null, null, false];
+    for (const index of edges) {
+      const arrival = moment.arrivals[index];
+      if (step?.phase === "forward" && placeOf(this.run.edges[index].child) === step.node.index) operand = true;
+      if (!arrival) continue;
+      arrived += 1;
+      latest = arrival;
+      if (arrival.lost) lost += 1;
+      if (step && arrival.step.number === step.number) present = arrival;
+    }
+    const computed = moment.computed(this.run.nodes[placeOf(this.run.edges[edges[0]].child)]);
+    const classes = { done: arrived, now: present, operand, blocked: link.blocked, many: edges.length > 1, pale: !computed };
+    const names = ["edge", ...Object.keys(classes).filter((name) => classes[name])].join(" ");
+    if (drawn.names !== names) drawn.path.setAttribute("class", (drawn.names = names));
+    this.paintChip(link, { arrived, lost, present, latest });
+    if (link.blocked && !this.far && !drawn.blocked) {
+      drawn.blocked = blockedMark(pointOnRoute(link.route, 0.8), link.blocked);
+      this.layers.blocked.append(drawn.blocked);
+    }
+  }
+
+  paintChip(link, { arrived, lost, present, latest }) {
+    const { drawn, edges } = link;
+    if (!arrived || this.far) return void drawn.chip?.show("", {});
+    if (!drawn.chip) {
+      drawn.chip = new Chip();
+      drawn.chip.place(link.chipAt);
+      this.layers.chips.append(drawn.chip.group);
+    }
+    const single = present ?? (edges.length === 1 ? latest : null);
+    const some = arrived === edges.length ? `× ${arrived}` : `${arrived} of ${edges.length}`;
+    const text = single ? single.step.contribution.chip : some;
+    const sign = single ? signClass(single.step.contribution) : "";
+    const all = single ? single.lost : lost === arrived;
+    drawn.chip.show(text, { now: present, lost: all, count: !single, [sign]: true });
+    if (present) this.layers.chips.append(drawn.chip.group); // on top of the others
+  }
+
+  showSeed({ seed, step }) {
+    const item = this.visible.itemFor(this.run.root);
+    if (!seed || item.kind !== "node") return void this.seed?.show("", {});
+    if (!this.seed) {
+      this.seed = new Chip();
+      const { x, y, width, height } = item.box;
+      const below = this.wrong.has(this.run.root.index) ? TRUTH_ROW : 0;
+      this.seed.place({ x: x + width / 2, y: y + height + CHIP_HEIGHT / 2 + 4 + below });
+      this.layers.chips.append(this.seed.group);
+    }
+    const now = step && seed.step.number === step.number;
+    const sign = signClass(seed.step.contribution);
+    this.seed.show(`seed ${seed.step.contribution.chip}`, { now, lost: seed.lost, [sign]: true });
+  }
+
+  // -- for the controls -------------------------------------------------------------------------------------
+
+  // Bring nodes or groups into view.
+  follow(subjects) {
+    const boxes = subjects.map((subject) => this.boxOf(subject)).filter(Boolean);
+    if (boxes.length) this.viewport.reveal(boxes);
+  }
+
+  // The box that shows a node or a group.
+  boxOf(subject) {
+    return this.visible?.itemFor(subject)?.box ?? null;
+  }
+
+  // Highlight nodes or groups, until others are.
+  find(subjects) {
+    this.found = new Set(subjects);
+    this.repaint();
+  }
+
+  // "grad": fill the boxes by |gradient|, on a scale that is the same at every step. "none": not.
+  setOverlay(name) {
+    this.overlay = name;
+    this.scale = name === "grad" ? this.gradientScale() : null;
+    this.legend.hidden = !this.scale;
+    if (this.scale) {
+      const { least, most } = this.scale;
+      const range = least < most ? `from ${brief(least)} or less (pale) to ${brief(most)} (full)` : brief(most);
+      write(this.legend, `fill: |gradient|, ${range}, log scale; 0 is empty`);
+    }
+    this.repaint();
+  }
+
+  gradientScale() {
+    const sizes = this.run.nodes.map((node) => largestIn(this.run.truth[node.index])).filter((size) => size > 0);
+    if (!sizes.length) return { least: 1, most: 1 };
+    const [least, most] = sizes.reduce(([low, high], x) => [Math.min(low, x), Math.max(high, x)], [Infinity, 0]);
+    return { least: Math.max(least, most / 10 ** DECADES), most };
+  }
+
+  heatOf(size) {
+    if (!this.scale || size === null) return null;
+    if (size === 0) return 0;
+    const { least, most } = this.scale;
+    const share = most > least ? Math.log(size / least) / Math.log(most / least) : 1;
+    return 0.08 + 0.92 * Math.min(Math.max(share, 0), 1);
   }
 }
 
-function fieldRow(label, number, top, width) {
-  number.setAttribute("y", top + 16);
-  const line = svg("line", { x1: 0, x2: width, y1: top, y2: top });
-  return [line, svg("text", { class: "row", x: INSET, y: top + 16 }, label), number];
+function contentOf({ width, height }) {
+  return { width, height: height + ABOVE + BELOW };
 }
 
-// "nan" and "inf", those of them that a node's data or gradient holds.
-function oddities(data, grad) {
-  return ["nan", "inf"].filter((name) => data.odd?.includes(name) || grad?.odd?.includes(name));
+function isWithin(box, view) {
+  const across = box.x < view.x + view.width && box.x + box.width > view.x;
+  return across && box.y < view.y + view.height && box.y + box.height > view.y;
 }
 
-function chip({ height }) {
-  const rect = svg("rect", { y: -height / 2, height, rx: 6 });
-  const text = svg("text", { y: 4.5 });
-  const strike = svg("line");
-  return { group: svg("g", { class: "chip" }, rect, text, strike), rect, text, strike };
-}
-
-// The area that two boxes share.
-function overlap(a, b) {
-  const width = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
-  const height = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
-  return width > 0 && height > 0 ? width * height : 0;
-}
-
-function place(chip, { x, y }) {
-  chip.group.setAttribute("transform", `translate(${x} ${y})`);
-}
-
-function curve(points) {
-  const at = (i) => `${points[i]} ${points[i + 1] + ABOVE}`;
-  let d = `M${at(0)}`;
-  for (let i = 2; i < points.length; i += 6) d += `C${at(i)} ${at(i + 2)} ${at(i + 4)}`;
-  return d;
-}
-
-function arrowheads() {
-  const sizes = { "forward-arrow": 9, "backward-arrow": 11, "current-arrow": 20 };
-  return svg("defs", {}, ...Object.entries(sizes).map(([id, size]) => arrowhead(id, size)));
-}
-
-function arrowhead(id, size) {
-  const box = { viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: size, markerHeight: size };
-  const shape = svg("path", { d: "M0 1 10 5 0 9z" });
-  return svg("marker", { id, ...box, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, shape);
+// A magnitude in three digits.
+function brief(x) {
+  const text = x !== 0 && (x < 1e-3 || x >= 1e5) ? x.toExponential(1) : String(Number(x.toPrecision(3)));
+  return text.replace("-", "−");
 }

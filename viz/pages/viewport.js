@@ -11,7 +11,9 @@ const FAR = 0.3; // below this text cannot be read and is not drawn
 const MARGIN = 28;
 
 class Viewport {
-  constructor(stage, picture, layer) {
+  // changed is called after every change of what can be seen.
+  constructor(stage, picture, layer, changed = () => {}) {
+    this.changed = changed;
     this.stage = stage;
     this.picture = picture;
     this.layer = layer;
@@ -21,6 +23,7 @@ class Viewport {
     this.kept = "start";
     this.size = { width: 0, height: 0 };
     this.moved = false; // whether the last press was a drag and not a click
+    this.gliding = false;
     this.measure();
     this.listen();
   }
@@ -39,10 +42,10 @@ class Viewport {
     return Math.min((width - 2 * MARGIN) / content.width, (height - 2 * MARGIN) / content.height, LARGEST_FIT);
   }
 
-  fit() {
+  fit(glide = false) {
     this.kept = "all";
     this.scale = Math.max(this.fitScale(), SMALLEST);
-    this.centre({ x: 0, y: 0, ...this.content });
+    this.centre({ x: 0, y: 0, ...this.content }, glide);
   }
 
   // The whole graph where it can be read, else the part around `box` at a readable size.
@@ -55,6 +58,41 @@ class Viewport {
       this.centre(box);
     }
     this.kept = "start";
+  }
+
+  // Move the drawing so that the point x, y of it is at `left`, `top` of the stage.
+  hold({ x, y }, { left, top }) {
+    this.x = left - x * this.scale;
+    this.y = top - y * this.scale;
+    this.apply(true);
+  }
+
+  // The part of the drawing that is in view, with `margin` pixels around it.
+  seen(margin = 0) {
+    const { width, height } = this.size;
+    const { scale } = this;
+    return {
+      x: (-this.x - margin) / scale,
+      y: (-this.y - margin) / scale,
+      width: (width + 2 * margin) / scale,
+      height: (height + 2 * margin) / scale,
+    };
+  }
+
+  seesAll() {
+    return this.sees({ x: 0, y: 0, ...this.content });
+  }
+
+  isFar() {
+    return this.scale < FAR;
+  }
+
+  // Bring a point of the drawing to the middle.
+  goTo({ x, y }) {
+    this.kept = "place";
+    this.x = this.size.width / 2 - x * this.scale;
+    this.y = this.size.height / 2 - y * this.scale;
+    this.apply();
   }
 
   // After a change of the stage's size.
@@ -105,50 +143,67 @@ class Viewport {
   }
 
   apply(glide = false) {
+    this.gliding = glide;
     this.layer.classList.toggle("gliding", glide);
-    this.layer.classList.toggle("far", this.scale < FAR);
+    this.layer.classList.toggle("far", this.isFar());
     this.layer.style.transform = `translate(${this.x}px, ${this.y}px) scale(${this.scale})`;
+    this.changed();
   }
 
   listen() {
     const { stage } = this;
-    let from = null;
+    const fingers = new Map(); // pointer -> where it is: one drags, two pinch
     stage.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       event.preventDefault(); // a click must not take the focus, or the arrow keys would no longer step
       document.activeElement?.blur();
-      from = { x: event.clientX, y: event.clientY };
-      this.moved = false;
+      fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+      if (fingers.size === 1) this.moved = false;
     });
     window.addEventListener("pointermove", (event) => {
+      const from = fingers.get(event.pointerId);
       if (!from) return;
-      const dx = event.clientX - from.x;
-      const dy = event.clientY - from.y;
-      if (!this.moved && Math.hypot(dx, dy) < 4) return;
+      const to = { x: event.clientX, y: event.clientY };
+      if (!this.moved && Math.hypot(to.x - from.x, to.y - from.y) < 4) return;
       this.moved = true;
       this.kept = "place";
       stage.classList.add("dragging");
-      from = { x: event.clientX, y: event.clientY };
-      this.x += dx;
-      this.y += dy;
+      fingers.set(event.pointerId, to);
+      if (fingers.size === 2) {
+        const [other] = [...fingers].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
+        this.pinch(other, from, to);
+        return;
+      }
+      this.x += to.x - from.x;
+      this.y += to.y - from.y;
       this.apply();
     });
     for (const end of ["pointerup", "pointercancel"]) {
-      window.addEventListener(end, () => {
-        from = null;
-        stage.classList.remove("dragging");
+      window.addEventListener(end, (event) => {
+        fingers.delete(event.pointerId);
+        if (!fingers.size) stage.classList.remove("dragging");
       });
     }
     stage.addEventListener(
       "wheel",
       (event) => {
         event.preventDefault();
-        const bounds = stage.getBoundingClientRect();
-        const point = { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
-        this.zoom(Math.exp(-event.deltaY * 0.0015), point);
+        this.zoom(Math.exp(-event.deltaY * 0.0015), this.onStage({ x: event.clientX, y: event.clientY }));
       },
       { passive: false },
     );
+  }
+
+  // One of two fingers has moved.
+  pinch(other, from, to) {
+    const before = Math.hypot(from.x - other.x, from.y - other.y);
+    const after = Math.hypot(to.x - other.x, to.y - other.y);
+    if (before > 10) this.zoom(after / before, this.onStage({ x: (to.x + other.x) / 2, y: (to.y + other.y) / 2 }));
+  }
+
+  onStage({ x, y }) {
+    const bounds = this.stage.getBoundingClientRect();
+    return { x: x - bounds.left, y: y - bounds.top };
   }
 }
 

@@ -1,0 +1,323 @@
+// What is drawn: a value's box, a closed group's box, the frame of an open group, the chip on an edge.
+//
+// Each class draws itself once for a size and then takes on states; it touches the page only where a state differs.
+
+const TITLE_ROW = 26;
+const SHAPE_ROW = 17; // of an array: its shape and kind of numbers
+const ROW = 23;
+const INSET = 9;
+const CHARACTER = 7.4; // of a number, in pixels; names are a little wider
+const NAME_CHARACTER = 8.1;
+const ROW_LABEL = 36; // "data", "grad"
+const FEWEST_DIGITS = 10; // characters that every number has room for
+const WIDEST_BOX = 220;
+const WIDEST_ARRAY = 260;
+const THUMBNAIL = { width: 34, height: 17, cells: 8 };
+const GROUP_HEIGHT = 78;
+const BAR = 5; // height of the share that a pass has finished
+const CHIP_HEIGHT = 20;
+const CHIP_CHARACTER = 7.4;
+const CHIP_PADDING = 12;
+
+// -- sizes and texts ----------------------------------------------------------------------------------------
+
+// The size of a value's box: from the widest text that it ever shows, so that no number moves another box.
+function nodeSize(run, node) {
+  const array = isArrayNode(node);
+  const texts = [node.data.text, run.truth?.[node.index]?.text ?? ""].map((text) => text.length);
+  const numbers = Math.max(FEWEST_DIGITS, ...texts) * CHARACTER + ROW_LABEL + 2 * INSET + (array ? THUMBNAIL.width : 0);
+  const width = Math.max(numbers, shownName(node).length * NAME_CHARACTER + 2 * INSET + 22);
+  const height = TITLE_ROW + 2 * ROW + (array ? SHAPE_ROW : 0);
+  return { width: Math.round(Math.min(width, array ? WIDEST_ARRAY : WIDEST_BOX)), height };
+}
+
+function groupSize(group) {
+  const width = Math.max(group.label.length * NAME_CHARACTER + 56, groupKind(group).length * 6.6 + 24, 156);
+  return { width: Math.round(Math.min(width, WIDEST_BOX)), height: GROUP_HEIGHT };
+}
+
+function chipSize(characters) {
+  return { width: Math.round(characters * CHIP_CHARACTER + CHIP_PADDING), height: CHIP_HEIGHT };
+}
+
+function isArrayNode(node) {
+  return Boolean(node.data.shape);
+}
+
+function shownName(node) {
+  return node.short ?? node.title;
+}
+
+// "neuron, 32 values"; of a fold also how many copies it stands for.
+function groupKind({ kind, size, copies }) {
+  const many = copies > 1 ? `× ${copies}, ` : kind && kind !== "fold" && kind !== "scope" ? `${kind}, ` : "";
+  return `${many}${size} ${size === 1 ? "value" : "values"}`;
+}
+
+// What a node's grad row says.
+function heldText(node, grad) {
+  if (grad) return grad.text;
+  return node.constant ? "constant" : "not yet";
+}
+
+function cutTo(text, width, character) {
+  const most = Math.max(Math.floor(width / character), 2);
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+// "nan" and "inf", those of them that a node's data or gradient holds.
+function oddities(data, grad) {
+  return ["nan", "inf"].filter((name) => data?.odd?.includes(name) || grad?.odd?.includes(name));
+}
+
+const magnitudes = new WeakMap(); // of the arrays, which are many numbers
+
+// The largest absolute value in a quantity; null where there is none or it is not finite.
+function largestIn(quantity) {
+  if (!quantity) return null;
+  if (typeof quantity.value === "number") return Number.isFinite(quantity.value) ? Math.abs(quantity.value) : null;
+  if (!quantity.grid) return quantity.sign === 0 ? 0 : null;
+  if (!magnitudes.has(quantity)) {
+    const finite = quantity.grid.values.filter((x) => Number.isFinite(x));
+    magnitudes.set(quantity, finite.length ? finite.reduce((most, x) => Math.max(most, Math.abs(x)), 0) : null);
+  }
+  return magnitudes.get(quantity);
+}
+
+// -- what all drawn things share ----------------------------------------------------------------------------
+
+class Drawn {
+  constructor(base, size, ...children) {
+    this.base = base;
+    this.size = size;
+    this.classes = base;
+    this.group = svg("g", { class: base }, ...children);
+  }
+
+  // The classes that are on: { name: whether }.
+  mark(classes) {
+    const names = [this.base, ...Object.keys(classes).filter((name) => name && classes[name])].join(" ");
+    if (this.classes === names) return;
+    this.classes = names;
+    this.group.setAttribute("class", names);
+  }
+
+  place({ x, y }) {
+    this.group.style.transform = `translate(${x}px, ${y}px)`; // as a style, so that it can glide
+  }
+
+  // How strongly the box is filled, 0 to 1; null for its usual fill.
+  heat(share) {
+    const text = share === null ? "" : `${Math.round(share * 100)}%`;
+    if (this.heated === text) return;
+    this.heated = text;
+    this.group.style.setProperty("--heat", text || "0%");
+  }
+}
+
+// -- a value ------------------------------------------------------------------------------------------------
+
+class NodeBox extends Drawn {
+  constructor(node, size) {
+    super("node", size, svg("rect", { class: "body", width: size.width, height: size.height, rx: 5 }));
+    this.node = node;
+    this.detailed = false;
+  }
+
+  // The texts, which are left out as long as they could not be read.
+  detail() {
+    if (this.detailed) return;
+    this.detailed = true;
+    const { node } = this;
+    const { width, height } = this.size;
+    this.array = isArrayNode(node);
+    const top = TITLE_ROW + (this.array ? SHAPE_ROW : 0);
+    this.data = valueRow("data", top, width, this.array);
+    this.grad = valueRow("grad", top + ROW, width, this.array);
+    this.truth = svg("text", { class: "truth", x: width / 2, y: height + 15 });
+    this.tag = svg("text", { class: "tag", x: width - 1, y: -5 });
+    const place = String(node.index + 1);
+    const room = width - 2 * INSET - place.length * 6;
+    this.group.append(
+      svg("title", {}, node.title),
+      svg("text", { class: "place", x: 5, y: 11 }, place),
+      svg("text", { class: "name", x: width / 2 + 3, y: 17 }, cutTo(shownName(node), room, NAME_CHARACTER)),
+      ...(this.array ? [svg("text", { class: "shape", x: width / 2, y: TITLE_ROW + 11 }, shapeText(node))] : []),
+      ...this.data.parts,
+      ...this.grad.parts,
+      this.truth,
+      this.tag,
+    );
+    if (node.uses > 1) this.group.append(svg("text", { class: "uses", x: 1, y: -5 }, `used ${node.uses}×`));
+  }
+
+  show({ data, grad, computed, note, odd }) {
+    if (!this.detailed) return;
+    const { node } = this;
+    showValue(this.data, computed ? data : null, computed ? data.text : "·", "data");
+    showValue(this.grad, grad, heldText(node, grad), grad ? "grad" : "grad waits");
+    write(this.tag, odd.join(", "));
+    write(this.truth, note);
+  }
+}
+
+function shapeText({ data, dtype }) {
+  return dtype ? `${data.shape} ${dtype}` : data.shape;
+}
+
+function valueRow(label, top, width, array) {
+  const number = svg("text", { class: "number", x: width - INSET, y: top + 16 });
+  const line = svg("line", { x1: 0, x2: width, y1: top, y2: top });
+  const room = width - ROW_LABEL - 2 * INSET - (array ? THUMBNAIL.width : 0) + 8;
+  const row = { number, room, classes: "number", quantity: undefined, map: null, top };
+  row.parts = [line, svg("text", { class: "row", x: INSET, y: top + 16 }, label), number];
+  if (array) row.parts.push((row.map = svg("g", { transform: `translate(${ROW_LABEL + 6} ${top + 3})` })));
+  return row;
+}
+
+function showValue(row, quantity, text, classes) {
+  write(row.number, cutTo(text, row.room, CHARACTER));
+  const names = `number ${classes} ${quantity ? signClass(quantity) : ""}`;
+  if (row.classes !== names) row.number.setAttribute("class", (row.classes = names));
+  if (!row.map || row.quantity === quantity) return;
+  row.quantity = quantity;
+  row.map.replaceChildren(...(quantity?.grid ? thumbnail(quantity) : []));
+}
+
+// A heat map of few cells: of a larger array, each cell the largest of its block.
+function thumbnail(quantity) {
+  const { rows, columns, values } = quantity.grid;
+  const [down, across] = [Math.min(rows, THUMBNAIL.cells), Math.min(columns, THUMBNAIL.cells * 2)];
+  const side = Math.min(THUMBNAIL.width / across, THUMBNAIL.height / down, 9);
+  const most = largestIn(quantity) || 1;
+  const cells = new Array(down * across).fill(0);
+  values.forEach((x, i) => {
+    const row = Math.floor((Math.floor(i / columns) * down) / rows);
+    const at = row * across + Math.floor(((i % columns) * across) / columns);
+    const odd = !Number.isFinite(x);
+    if (odd || (Number.isFinite(cells[at]) && Math.abs(x) > Math.abs(cells[at]))) cells[at] = x;
+  });
+  const frame = svg("rect", { class: "map", width: side * across, height: side * down });
+  return [frame, ...cells.flatMap((x, i) => {
+    if (x === 0) return [];
+    const name = Number.isFinite(x) ? (x > 0 ? "plus" : "minus") : "odd";
+    const strength = Number.isFinite(x) ? (0.15 + (0.85 * Math.abs(x)) / most).toFixed(2) : 1;
+    const place = { x: (i % across) * side, y: Math.floor(i / across) * side, width: side, height: side };
+    return [svg("rect", { class: `cell ${name}`, ...place, "fill-opacity": strength })];
+  })];
+}
+
+// -- groups -------------------------------------------------------------------------------------------------
+
+class GroupBox extends Drawn {
+  constructor(group, size) {
+    const { width, height } = size;
+    const pile = group.copies > 1 ? [svg("rect", { class: "pile", x: 5, y: -5, width, height, rx: 9 })] : [];
+    super("group", size, ...pile, svg("rect", { class: "body", width, height, rx: 9 }));
+    this.subject = group;
+    this.bar = svg("rect", { class: "share", x: INSET, y: height - BAR - 6, width: 0, height: BAR, rx: 2 });
+    const track = svg("rect", { class: "track", x: INSET, y: height - BAR - 6, height: BAR, rx: 2 });
+    furnish(track, { width: width - 2 * INSET }, []);
+    this.group.append(track, this.bar);
+    this.detailed = false;
+  }
+
+  detail() {
+    if (this.detailed) return;
+    this.detailed = true;
+    const { subject } = this;
+    const { width, height } = this.size;
+    const middle = width / 2;
+    this.reached = svg("text", { class: "small", x: INSET, y: 60 });
+    this.most = svg("text", { class: "small number", x: width - INSET, y: 60 });
+    this.truth = svg("text", { class: "truth", x: middle, y: height + 15 });
+    this.tag = svg("text", { class: "tag", x: width - 1, y: -5 });
+    this.group.append(
+      svg("title", {}, `${subject.label}: ${groupKind(subject)}. Click to open it.`),
+      svg("path", { class: "sign", d: `M${width - 19} 14h10M${width - 14} 9v10` }),
+      svg("text", { class: "name", x: middle - 6, y: 19 }, cutTo(subject.label, width - 44, NAME_CHARACTER)),
+      svg("text", { class: "small kind", x: middle, y: 37 }, cutTo(groupKind(subject), width - 16, 6.4)),
+      this.reached,
+      this.most,
+      this.truth,
+      this.tag,
+    );
+  }
+
+  show({ done, size, verb, most, note, odd }) {
+    const length = ((this.size.width - 2 * INSET) * (size ? done / size : 0)).toFixed(1);
+    if (this.length !== length) this.bar.setAttribute("width", (this.length = length));
+    if (!this.detailed) return;
+    const whole = this.size.width < 190 ? `${done}/${size} ${verb}` : `${done} of ${size} ${verb}`;
+    write(this.reached, done === size ? `all ${verb}` : whole);
+    write(this.most, most);
+    write(this.truth, note);
+    write(this.tag, odd.join(", "));
+  }
+}
+
+// The frame of an open group; its caption closes it.
+class GroupFrame extends Drawn {
+  constructor(group, size, toggle) {
+    const { width, height } = size;
+    super("frame", size, svg("rect", { class: "body", width, height, rx: 12 }));
+    const text = cutTo(group.label, width - 50, NAME_CHARACTER);
+    const kind = `  ${groupKind(group)}`;
+    const room = width - 44 - text.length * NAME_CHARACTER;
+    const caption = svg("text", { x: 27, y: 19 }, svg("tspan", { class: "name" }, text));
+    if (kind.length * 6.6 < room) caption.append(svg("tspan", { class: "small", dx: 8 }, kind.trim()));
+    const wide = Math.min(width, 40 + text.length * NAME_CHARACTER + (kind.length * 6.6 < room ? kind.length * 6.6 : 0));
+    this.caption = svg("g", { class: "caption" },
+      svg("title", {}, `${group.label}: click to close it.`),
+      svg("rect", { class: "button", x: 4, y: 3, width: Math.max(wide - 8, 24), height: 21, rx: 6 }),
+      svg("path", { class: "sign", d: "M11 13.5h10" }),
+      caption,
+    );
+    this.caption.addEventListener("click", toggle);
+    this.group.append(this.caption);
+  }
+
+  detail() {}
+}
+
+// -- chips --------------------------------------------------------------------------------------------------
+
+// What came along an edge: a signed number, struck through once a later `=` has replaced it.
+class Chip extends Drawn {
+  constructor() {
+    super("chip", null);
+    this.rect = svg("rect", { y: -CHIP_HEIGHT / 2, height: CHIP_HEIGHT, rx: 6 });
+    this.text = svg("text", { y: 4.5 });
+    this.strike = svg("line");
+    this.group.append(this.rect, this.text, this.strike);
+  }
+
+  show(text, classes) {
+    this.mark({ shown: text, ...classes });
+    if (!text || !write(this.text, text)) return;
+    const half = chipSize(text.length).width / 2;
+    furnish(this.rect, { x: -half, width: 2 * half }, []);
+    furnish(this.strike, { x1: 3 - half, x2: half - 3 }, []);
+  }
+}
+
+// A bar across an edge along which no gradient passes, and why in few words.
+function blockedMark({ x, y, angle }, words) {
+  const turn = (angle * 180) / Math.PI;
+  return svg("g", { class: "blocked", transform: `translate(${x} ${y})` },
+    svg("title", {}, words),
+    svg("path", { d: "M-2 -8V8M3 -8V8", transform: `rotate(${turn})` }),
+    svg("text", { y: 21 }, words),
+  );
+}
+
+function arrowheads() {
+  const sizes = { "forward-arrow": 9, "backward-arrow": 11, "current-arrow": 20 };
+  return svg("defs", {}, ...Object.entries(sizes).map(([id, size]) => arrowhead(id, size)));
+}
+
+function arrowhead(id, size) {
+  const box = { viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: size, markerHeight: size };
+  const shape = svg("path", { d: "M0 1 10 5 0 9z" });
+  return svg("marker", { id, ...box, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, shape);
+}

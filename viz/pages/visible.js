@@ -1,0 +1,120 @@
+// What is to be seen when some groups are open: an item for each box, a link for each line between two of them.
+//
+// An item is { id, kind, subject, members, links, size, box }. Kinds: "node" (subject: the node), "group" (a closed
+// group; members: the indices of all nodes inside) and "frame" (an open one). A link is { from, to, edges, blocked }:
+// items, and the indices of the edges that it stands for: one between two nodes, else all that join the two.
+
+const CHIP_CHARACTERS = { number: 8, array: 14 }; // to leave room for
+
+class Visible {
+  constructor(run, open) {
+    this.run = run;
+    this.items = []; // boxes, not frames
+    this.frames = [];
+    this.itemOf = new Array(run.nodes.length); // by the node's index: the box that shows it
+    this.byGroup = new Map(); // Group -> its item, for those on show
+    const whole = run.groups[0];
+    this.tree = { id: "all", children: this.walk(whole, open), order: 0 };
+    this.linkOf = new Array(run.edges.length).fill(null);
+    this.links = [];
+    this.join();
+  }
+
+  walk(group, open) {
+    const children = [];
+    for (const node of group.nodes) {
+      const item = this.add({ id: `n${node.index}`, kind: "node", subject: node, members: [node.index], order: node.index });
+      item.size = nodeSize(this.run, node);
+      children.push(leafOfTree(item));
+    }
+    for (const inner of group.groups) {
+      const order = firstPlace(inner);
+      if (open.has(inner)) {
+        const frame = { id: `f${inner.index}`, kind: "frame", subject: inner, members: [], links: [], order };
+        this.frames.push(frame);
+        this.byGroup.set(inner, frame);
+        children.push({ id: frame.id, order, title: 26, padding: 16, children: this.walk(inner, open) });
+      } else {
+        const item = this.add({ id: `g${inner.index}`, kind: "group", subject: inner, members: inside(inner), order });
+        item.size = groupSize(inner);
+        children.push(leafOfTree(item));
+      }
+    }
+    return children.sort((a, b) => a.order - b.order);
+  }
+
+  add(item) {
+    item.links = [];
+    this.items.push(item);
+    for (const index of item.members) this.itemOf[index] = item;
+    if (item.kind === "group") this.byGroup.set(item.subject, item);
+    return item;
+  }
+
+  join() {
+    const merged = new Map();
+    for (const edge of this.run.edges) {
+      const from = this.itemOf[placeOf(edge.parent)];
+      const to = this.itemOf[placeOf(edge.child)];
+      if (from === to) continue;
+      const key = from.kind === "node" && to.kind === "node" ? null : `${from.id} ${to.id}`;
+      let link = key && merged.get(key);
+      if (!link) {
+        link = { from, to, edges: [], index: this.links.length };
+        this.links.push(link);
+        from.links.push(link);
+        to.links.push(link);
+        if (key) merged.set(key, link);
+      }
+      link.edges.push(edge.index);
+      this.linkOf[edge.index] = link;
+    }
+    for (const link of this.links) {
+      const why = link.edges.map((index) => this.run.blocked?.[index] ?? null);
+      link.blocked = why.every(Boolean) ? why[0] : null;
+    }
+  }
+
+  // For the layout: the lines with the room that is kept for what is written on them.
+  edges() {
+    return this.links.map(({ from, to, edges }) => {
+      const array = from.kind === "node" && isArrayNode(from.subject);
+      const characters = edges.length > 1 ? `${edges.length} of ${edges.length}`.length : 0;
+      const label = chipSize(Math.max(characters, array ? CHIP_CHARACTERS.array : CHIP_CHARACTERS.number));
+      return { from: from.id, to: to.id, label };
+    });
+  }
+
+  // The item that shows a node or a group: where that is inside of a closed group, the closed group.
+  itemFor(subject) {
+    if (!subject) return null;
+    if (!subject.groups) return this.itemOf[subject.index] ?? null;
+    return this.byGroup.get(subject) ?? (subject.parent ? this.itemFor(subject.parent) : null);
+  }
+}
+
+function leafOfTree({ id, size, order }) {
+  return { id, order, ...size };
+}
+
+// The indices of all nodes of a group and of those inside it.
+function inside(group) {
+  const found = [];
+  const waiting = [group];
+  while (waiting.length) {
+    const next = waiting.pop();
+    for (const node of next.nodes) found.push(node.index);
+    for (const inner of next.groups) waiting.push(inner);
+  }
+  return found;
+}
+
+function firstPlace(group) {
+  const own = group.nodes.length ? group.nodes[0].index : Infinity;
+  return group.groups.reduce((least, inner) => Math.min(least, firstPlace(inner)), own);
+}
+
+// Nodes and edges are named by their index or are at hand themselves.
+function placeOf(subject) {
+  return subject?.index ?? subject;
+}
