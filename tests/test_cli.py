@@ -234,6 +234,9 @@ def test_step_json_is_the_trace():
         "contribution": 1.0,
         "before": None,
         "after": 1.0,
+        "number": 1,
+        "sender_name": None,
+        "receiver_name": "L",
     }
     assert steps["grads"]["n0"] == -6.0
 

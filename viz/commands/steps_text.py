@@ -6,10 +6,11 @@ import re
 
 import numpy as np
 
-from viz.arrays import MOST_IN_LINE, Quantity, in_words, is_single, nested
+from viz.arrays import Quantity, is_single
 from viz.graph import NodeRecord
 from viz.text import MINUS, clip, count, short
-from viz.trace import Step, Trace
+from viz.told import in_line
+from viz.trace import RECURSION, Step, Trace
 
 _WIDEST = 60  # column; a longer text pushes the rest of its own line only
 
@@ -22,10 +23,19 @@ def steps_text(trace: Trace) -> str:
     """
     nodes, steps = len(trace.graph), len(trace)
     lines = [f"forward: {count(nodes, 'node')}"]
-    lines += [f"  {clip(node.title)} = {_text(node.data)}" for node in trace.graph.nodes if not _is_literal(node)]
-    lines += ["", f"backward: {count(steps, 'step')} with {trace.operator}"]
+    lines += [f"  {clip(node.title)} = {in_line(node.data)}" for node in trace.graph.nodes if not _is_literal(node)]
+    lines += ["", f"backward: {count(steps, 'step')} with {trace.operator}{how_far(trace)}"]
     lines += _columns([_row(number, step, trace) for number, step in enumerate(trace.steps, 1)])
     return "\n".join(lines).replace(MINUS, "-")
+
+
+def how_far(trace: Trace) -> str:
+    """What to add to the number of steps of a pass that did not come to its end; "" for one that did."""
+    if trace.stopped is not None:
+        return f", stopped at {trace.stopped}"
+    if trace.needed > len(trace):
+        return f", stopped there: it would take {trace.needed:,}" if trace.needed < 10**15 else ", stopped there"
+    return ""
 
 
 def _is_literal(node: NodeRecord) -> bool:
@@ -49,7 +59,7 @@ def _sent(step: Step, trace: Trace) -> str:
     numbers = [_rule(step, trace)]
     if step.local is not None and np.size(step.contribution) == 1 and " * " in step.rule:
         numbers.append(f"{short(float(np.squeeze(step.local)))} * {_operand(step.upstream)}")
-    numbers.append(_text(step.contribution))
+    numbers.append(in_line(step.contribution))
     return " = ".join(numbers)
 
 
@@ -69,22 +79,14 @@ def _becomes(step: Step, receiver: str, trace: Trace) -> str:
     """`a.grad: 4 + (-6) = -2`, or under another operator what is lost; `a.grad = 4` for the first to arrive."""
     grad = f"{clip(receiver)}.grad"
     if step.before is None:
-        return f"{grad} = {_text(step.after)}"
-    if trace.operator == "+=":
-        return f"{grad}: {_text(step.before)} + {_operand(step.contribution)} = {_text(step.after)}"
-    lost = f" ({_text(step.before)} is lost)" if np.any(step.before) else ""  # of a zero nothing is lost
-    return f"{grad} = {_text(step.after)}{lost}"
+        return f"{grad} = {in_line(step.after)}"
+    if trace.operator in ("+=", RECURSION):
+        return f"{grad}: {in_line(step.before)} + {_operand(step.contribution)} = {in_line(step.after)}"
+    lost = f" ({in_line(step.before)} is lost)" if np.any(step.before) else ""  # of a zero nothing is lost
+    return f"{grad} = {in_line(step.after)}{lost}"
 
 
 def _operand(q: Quantity) -> str:
     """The text of a quantity on the right of an operator: a negative number in parentheses."""
-    text = _text(q)
+    text = in_line(q)
     return f"({text})" if text.startswith(MINUS) else text
-
-
-def _text(q: Quantity) -> str:
-    """A number; an array's elements where they are few, else its shape and norm."""
-    array = np.asarray(q)
-    if is_single(array):
-        return short(array.item())
-    return nested(array) if 0 < array.size <= MOST_IN_LINE else in_words(array)
