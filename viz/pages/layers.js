@@ -20,7 +20,9 @@ function rankLevel(level, links) {
   for (const vertex of order) {
     vertex.rank = vertex.kind === "in" ? 0 : 1;
     for (const other of vertex.before) vertex.rank = Math.max(vertex.rank, other.rank + 1);
+    vertex.height = vertex.rank;
   }
+  for (const vertex of order) vertex.main = mainBefore(vertex);
   spreadLone(vertices);
   const last = order.reduce((most, vertex) => (vertex.kind === "out" ? most : Math.max(most, vertex.rank)), 0) + 1;
   for (const vertex of order) if (vertex.kind === "out") vertex.rank = last;
@@ -44,6 +46,13 @@ function sortLinks(vertices, links) {
     for (const next of order[i].behind) if (--waiting[next.number] === 0) order.push(next);
   }
   return order;
+}
+
+// The one before that the longest way from a leaf leads through; null where several are as far.
+function mainBefore({ before }) {
+  const most = before.reduce((height, other) => Math.max(height, other.height), 0);
+  const mains = before.filter((other) => other.height === most);
+  return mains.length === 1 && mains[0].kind !== "in" ? mains[0] : null;
 }
 
 // Vertices that nothing is linked to, side by side rather than all in one rank.
@@ -148,7 +157,7 @@ function segmentBetween(from, to, wire, drawn) {
   const known = drawn.get(from).get(wire);
   if (known && to.kind === "lane") return known;
   const segment = joined(newSegment(from, to, wire));
-  segment.weight = from.kind === "lane" ? (to.kind === "lane" ? 8 : 2) : to.kind === "lane" ? 2 : 1;
+  segment.weight = from.kind === "lane" ? (to.kind === "lane" ? 8 : 2) : to.kind === "lane" ? 2 : to.main === from ? 6 : 1;
   from.outs.push(segment);
   to.ins.push(segment);
   if (to.kind === "lane") drawn.get(from).set(wire, segment);
@@ -175,17 +184,19 @@ function turnAt(from, to, wire, turn) {
 // Sort each layer so that few segments cross: sweeps that sort by the mean place of the neighbours, and swaps; the best of all is kept.
 function orderLevel(layers) {
   const size = layers.reduce((sum, layer) => sum + layer.length, 0);
-  const starts = size > 3000 ? [seekDeep] : [seekDeep, (all) => all.flat().sort((a, b) => a.order - b.order)];
+  const starts = size > 3000 ? [seekDeep] : [byOrder, seekDeep];
+  const isFixed = (layer) => layer.length > 0 && layer.every((vertex) => vertex.kind === "in" && vertex.hint !== null);
+  const free = layers.filter((layer) => !isFixed(layer)); // what comes from outside is in the order that it has there
   let best = null;
   for (const start of starts) {
     start(layers).forEach((vertex, i) => (vertex.first = i));
     for (const layer of layers) {
-      layer.sort((a, b) => a.first - b.first);
+      layer.sort((a, b) => (a.hint ?? 0) - (b.hint ?? 0) || a.first - b.first);
       number(layer);
     }
     for (let sweep = 0; sweep <= (size > 3000 ? 3 : SWEEPS); sweep++) {
-      if (sweep > 0) sweepLayers(layers, sweep % 2 === 1 ? "ins" : "outs");
-      if (size < 1500) swapNeighbours(layers);
+      if (sweep > 0) sweepLayers(free, sweep % 2 === 1 ? "ins" : "outs");
+      if (size < 1500) swapNeighbours(free);
       const crossings = layers.reduce((sum, layer) => sum + crossingsBehind(layer), 0);
       if (!best || crossings < best.crossings) best = { crossings, layers: layers.map((layer) => [...layer]) };
       if (crossings === 0) break;
@@ -211,6 +222,10 @@ function orderLevel(layers) {
       number(layer);
     }
   }
+}
+
+function byOrder(layers) {
+  return layers.flat().sort((a, b) => a.order - b.order);
 }
 
 // All vertices as a search from the results back to the leaves meets them: the operands of a result stay together.

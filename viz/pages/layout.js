@@ -11,8 +11,12 @@ function layOut(tree, edges, { direction = "LR", across = 30, between = 60 } = {
   const top = plantGroup(tree, null, spots, settings);
   const threads = threadEdges(edges, spots, settings);
   settle(top, settings);
-  const boxes = new Map();
-  for (const spot of top.children) put(spot, 0, 0, boxes, settings);
+  let boxes = putAll(top, settings);
+  if (threads.some((thread) => thread.length > 1)) {
+    hintPorts(threads);
+    settle(top, settings); // once more: now a group knows from where its edges come
+    boxes = putAll(top, settings);
+  }
   const routes = threads.map((thread) => curvesThrough(thread, settings));
   return { ...turnedBox(0, 0, top.vertex.length, top.vertex.breadth, settings), boxes, routes };
 }
@@ -35,7 +39,6 @@ function plantGroup(group, parent, spots, settings) {
     v: 0,
   };
   spot.children = group.children.map((child) => (child.children ? plantGroup(child, spot, spots, settings) : plantBox(child, spot, spots, settings)));
-  spot.level.vertices = spot.children.map((child) => child.vertex);
   return spot;
 }
 
@@ -52,7 +55,8 @@ function plant(source, parent, kind) {
 }
 
 function newVertex(kind, order) {
-  return { kind, order, rank: 0, length: 0, breadth: 0, at: 0, u: 0, v: 0, ins: [], outs: [], lefts: [], rights: [], inPorts: null, outPorts: null, number: 0 };
+  const drawn = { ins: [], outs: [], lefts: [], rights: [] }; // segments: to and from it, and those that are seen at its sides
+  return { kind, order, number: 0, rank: 0, at: 0, length: 0, breadth: 0, u: 0, v: 0, ...drawn, inPorts: null, outPorts: null, hint: null };
 }
 
 // -- edges as links of the levels that they pass -----------------------------------------------------------------------
@@ -110,8 +114,8 @@ function linkOf(level, from, to, wire) {
 function settle(spot, settings) {
   for (const child of spot.children) if (child.level) settle(child, settings);
   const { level, vertex } = spot;
-  level.vertices.push(...level.ins.values(), ...level.outs.values());
-  level.vertices.forEach((inner, number) => (inner.number = number));
+  level.vertices = [...spot.children.map((child) => child.vertex), ...level.ins.values(), ...level.outs.values()];
+  level.vertices.forEach((inner, number) => Object.assign(inner, { number, ins: [], outs: [], lefts: [], rights: [] }));
   const links = [...level.links.values()].flatMap((ofWire) => [...ofWire.values()]);
   rankLevel(level, links);
   const layers = layersOf(level, links);
@@ -119,6 +123,31 @@ function settle(spot, settings) {
   [vertex.length, vertex.breadth] = placeLevel(level, layers, links, settings);
   vertex.inPorts = new Map([...level.ins].map(([wire, port]) => [wire, port.v]));
   vertex.outPorts = new Map([...level.outs].map(([wire, port]) => [wire, port.v]));
+}
+
+// A port's hint: where, in its group, the lines outside come from or lead to.
+function hintPorts(threads) {
+  const hints = new Map(); // port -> places
+  const hint = (port, level, v) => {
+    if (!hints.has(port)) hints.set(port, []);
+    hints.get(port).push(v - level.v);
+  };
+  for (const thread of threads) {
+    for (let i = 1; i < thread.length; i++) {
+      const [link, next] = [thread[i - 1], thread[i]];
+      const first = next.segments[0];
+      const last = link.segments[link.segments.length - 1];
+      if (link.to.kind === "out") hint(link.to, link.level, next.level.v + first.to.v + first.toOff);
+      if (next.from.kind === "in") hint(next.from, next.level, link.level.v + last.from.v + last.fromOff);
+    }
+  }
+  for (const [port, places] of hints) port.hint = places.reduce((sum, v) => sum + v, 0) / places.length;
+}
+
+function putAll(top, settings) {
+  const boxes = new Map();
+  for (const spot of top.children) put(spot, 0, 0, boxes, settings);
+  return boxes;
 }
 
 function put(spot, u, v, boxes, settings) {

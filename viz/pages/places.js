@@ -7,19 +7,21 @@ const ROUNDS = 12;
 function placeLevel(level, layers, links, settings) {
   for (const layer of layers) spaceOut(layer, settings);
   const size = layers.reduce((sum, layer) => sum + layer.length, 0);
-  for (let round = 0; round < (size > 3000 ? 4 : ROUNDS); round++) {
+  const rounds = size > 3000 ? 4 : ROUNDS;
+  for (let round = 0; round < rounds; round++) {
     for (let rank = 1; rank < layers.length; rank++) drawTo(layers[rank], ["ins"]);
     for (let rank = layers.length - 2; rank >= 0; rank--) drawTo(layers[rank], ["outs"]);
   }
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < rounds / 2; round++) {
     for (let rank = 0; rank < layers.length; rank++) drawTo(layers[rank], ["ins", "outs"]);
     for (let rank = layers.length - 1; rank >= 0; rank--) drawTo(layers[rank], ["ins", "outs"]);
   }
-  for (let round = 0; round < 6; round++) {
-    for (let rank = 0; rank < layers.length; rank++) straighten(layers[rank]);
-    for (let rank = layers.length - 1; rank >= 0; rank--) straighten(layers[rank]);
+  for (let round = 0; round < rounds / 2; round++) {
+    for (let rank = 0; rank < layers.length; rank++) straighten(layers[rank], "in");
+    for (let rank = layers.length - 1; rank >= 0; rank--) straighten(layers[rank], "out");
   }
   const breadth = shiftInto(level, layers);
+  for (const layer of layers) placePorts(layer.filter(({ kind }) => kind === "in" || kind === "out"), level.over, breadth - level.under);
   for (let round = 0; round < 2; round++) for (const layer of layers) for (const vertex of layer) attach(vertex);
   return [placeRanks(level, layers, settings), breadth];
 }
@@ -60,48 +62,69 @@ function drawTo(layer, sides) {
   fitIn(layer, wanted);
 }
 
-// Each vertex at the median of its neighbours: most edges straight rather than all a little slanted.
-function straighten(layer) {
+// Each vertex at the median of its neighbours: most edges straight rather than all a little slanted. Where one edge in and one out pull the same,
+// the one of the side that the sweep comes from; edges that pull much less than the strongest do not count.
+function straighten(layer, side) {
   const wanted = layer.map((vertex) => {
-    const ends = [];
-    let total = 0;
-    for (const segment of vertex.ins) ends.push([segment.from.v + segment.fromOff - segment.toOff, segment.weight]);
-    for (const segment of vertex.outs) ends.push([segment.to.v + segment.toOff - segment.fromOff, segment.weight]);
+    let ends = [];
+    for (const segment of vertex.ins) ends.push({ v: segment.from.v + segment.fromOff - segment.toOff, weight: segment.weight, side: "in" });
+    for (const segment of vertex.outs) ends.push({ v: segment.to.v + segment.toOff - segment.fromOff, weight: segment.weight, side: "out" });
     if (ends.length === 0) return [vertex.v, 0.05];
-    ends.sort((a, b) => a[0] - b[0]);
-    for (const [, weight] of ends) total += weight;
+    const most = ends.reduce((weight, end) => Math.max(weight, end.weight), 0);
+    ends = ends.filter(({ weight }) => weight > most / 2).sort((a, b) => a.v - b.v);
+    const total = ends.reduce((sum, { weight }) => sum + weight, 0);
     let sum = 0;
     for (let i = 0; i < ends.length; i++) {
-      sum += ends[i][1];
-      if (sum > total / 2) return [ends[i][0], total];
-      if (sum === total / 2) return [Math.min(Math.max(vertex.v, ends[i][0]), ends[i + 1][0]), total];
+      sum += ends[i].weight;
+      if (sum > total / 2) return [ends[i].v, total];
+      if (sum < total / 2) continue;
+      const [low, high] = [ends[i], ends[i + 1]];
+      if (low.side === high.side) return [Math.min(Math.max(vertex.v, low.v), high.v), total];
+      return [low.side === side ? low.v : high.v, total];
     }
     return [vertex.v, total];
   });
-  fitIn(layer, wanted);
+  fitIn(layer, wanted, layer.length < 100 ? medianOf : meanOf);
 }
 
-// Pool adjacent violators: the least squares fit to the wanted places, [place, weight], that keeps all gaps.
-function fitIn(layer, wanted) {
+// Pool adjacent violators: the best fit to the wanted places, [place, weight], that keeps all gaps: of least squares, or of least distances.
+function fitIn(layer, wanted, middle = meanOf) {
   const pools = [];
   let offset = 0;
   layer.forEach((vertex, i) => {
     offset += vertex.gap;
-    let pool = { sum: (wanted[i][0] - offset) * wanted[i][1], weight: wanted[i][1], count: 1 };
-    while (pools.length > 0 && pools[pools.length - 1].sum / pools[pools.length - 1].weight >= pool.sum / pool.weight) {
+    const [place, weight] = [wanted[i][0] - offset, wanted[i][1]];
+    let pool = { place, sum: place * weight, weight, count: 1, all: middle === medianOf ? [[place, weight]] : null };
+    while (pools.length > 0 && pools[pools.length - 1].place >= pool.place) {
       const before = pools.pop();
-      pool = { sum: pool.sum + before.sum, weight: pool.weight + before.weight, count: pool.count + before.count };
+      pool = { place: 0, sum: pool.sum + before.sum, weight: pool.weight + before.weight, count: pool.count + before.count, all: pool.all && before.all.concat(pool.all) };
+      pool.place = middle(pool);
     }
     pools.push(pool);
   });
   let i = 0;
   offset = 0;
-  for (const { sum, weight, count } of pools) {
-    for (let end = i + count; i < end; i++) {
+  for (const { place, count } of pools) {
+    for (const end = i + count; i < end; i++) {
       offset += layer[i].gap;
-      layer[i].v = sum / weight + offset;
+      layer[i].v = place + offset;
     }
   }
+}
+
+function meanOf({ sum, weight }) {
+  return sum / weight;
+}
+
+function medianOf({ all, weight }) {
+  all.sort((a, b) => a[0] - b[0]);
+  let sum = 0;
+  for (let i = 0; i < all.length; i++) {
+    sum += all[i][1];
+    if (sum > weight / 2) return all[i][0];
+    if (sum === weight / 2) return (all[i][0] + all[i + 1][0]) / 2;
+  }
+  return all[all.length - 1][0];
 }
 
 function shiftInto(level, layers) {
@@ -112,6 +135,18 @@ function shiftInto(level, layers) {
   if (low > high) [low, high] = [0, 0];
   for (const layer of layers) for (const vertex of layer) vertex.v += level.over - low;
   return level.over + high - low + level.under;
+}
+
+// Ports with several lines inside go towards where they lead to outside, as far as the group reaches.
+function placePorts(ports, low, high) {
+  const gap = Math.min(LANE_GAP, (high - low) / Math.max(ports.length - 1, 1));
+  const wanted = ports.map((port, i) => {
+    const lines = port.ins.length + port.outs.length;
+    const want = port.hint === null ? port.v : (port.v + (lines - 1) * port.hint) / lines;
+    return [Math.min(Math.max(want, low + i * gap), high - (ports.length - 1 - i) * gap), 1];
+  });
+  ports.forEach((port, i) => (port.gap = i > 0 ? gap : 0));
+  fitIn(ports, wanted);
 }
 
 // -- the ends of edges at a box ----------------------------------------------------------------------------------------
@@ -146,6 +181,7 @@ function placeRanks(level, layers, { between }) {
     const length = layer.reduce((most, vertex) => Math.max(most, vertex.length), 0);
     const ports = rank === 0 || layer.some((vertex) => vertex.kind === "out");
     if (rank > 0) u += gapBefore(level, layer, rank, ports, between);
+    if (layer.some((vertex) => vertex.lefts.some((segment) => segment.turn < 0))) u += TURN;
     for (const vertex of layer) {
       if (vertex.kind === "lane") vertex.length = length;
       const slack = length - vertex.length;
@@ -153,6 +189,7 @@ function placeRanks(level, layers, { between }) {
       [vertex.start, vertex.end] = [u, u + length];
     }
     u += length;
+    if (layer.some((vertex) => vertex.rights.some((segment) => segment.turn > 0))) u += TURN;
   });
   const last = layers[layers.length - 1];
   return u + (last && last.some((vertex) => vertex.kind === "out") ? 0 : level.after);
