@@ -1,11 +1,11 @@
-// One level of a layout: the rank of each vertex along the edges, lanes for edges that pass ranks, and the order within each rank.
+// One level of a layout: the rank of each vertex along the edges, and lanes for edges that pass ranks.
 
 const MOST_LANES = 4; // vertices of lanes for each box; an edge that is too long for that is one curve
-const SWEEPS = 8;
 
-// -- ranks -------------------------------------------------------------------------------------------------------------
+// -- ranks ------------------------------------------------------------------------------------------------------------
 
-// Ports in are rank 0, ports out the last one. Sets `rank` of the level's vertices, and `reversed` of links that close a cycle.
+// Ports in are rank 0, ports out the last one. Sets `rank` of the level's vertices, and `reversed` of links that close
+// a cycle.
 function rankLevel(level, links) {
   const { vertices } = level;
   let order = sortLinks(vertices, links);
@@ -32,7 +32,8 @@ function rankLevel(level, links) {
   for (const vertex of vertices) if (vertex.kind !== "in") vertex.rank -= first - 1;
 }
 
-// The vertices, each after those with a link to it; vertices of a cycle, and behind one, are left out. Sets `before` and `behind`.
+// The vertices, each after those with a link to it; vertices of a cycle, and behind one, are left out. Sets `before`
+// and `behind`.
 function sortLinks(vertices, links) {
   for (const vertex of vertices) [vertex.before, vertex.behind] = [[], []];
   for (const { from, to, reversed } of links) {
@@ -64,26 +65,35 @@ function spreadLone(vertices) {
   if (lone.length > 3) lone.forEach((vertex, i) => (vertex.rank = 1 + Math.floor(i / inEach)));
 }
 
-// Leaves, and what is made of nothing but leaves of its own, go next to their first use; other vertices to the side with more links.
+// Leaves, and what is made of nothing but leaves of its own, go next to their first use; other vertices to the side
+// with more links.
 function pullTogether(order, last) {
   const own = new Map(); // vertex -> whether it and all before it are used nowhere else
-  for (const vertex of order) own.set(vertex, vertex.kind !== "in" && vertex.before.every((other) => own.get(other) && other.behind.length === 1));
+  for (const vertex of order)
+    own.set(
+      vertex,
+      vertex.kind !== "in" && vertex.before.every((other) => own.get(other) && other.behind.length === 1),
+    );
   for (let pass = 0; pass < 4; pass++) {
     for (let i = order.length - 1; i >= 0; i--) {
       const vertex = order[i];
       if (vertex.kind === "in" || vertex.kind === "out" || vertex.behind.length === 0) continue;
       const low = vertex.before.reduce((rank, other) => Math.max(rank, other.rank + 1), 1);
       const high = vertex.behind.reduce((rank, other) => Math.min(rank, other.rank - 1), last - 1);
-      const pull = vertex.behind.filter((other) => other.kind !== "out").length - vertex.before.filter((other) => other.kind !== "in").length;
-      if (pull > 0 || (own.get(vertex) && vertex.behind.some((other) => other.kind !== "out"))) vertex.rank = Math.max(low, high);
+      const pull =
+        vertex.behind.filter((other) => other.kind !== "out").length -
+        vertex.before.filter((other) => other.kind !== "in").length;
+      if (pull > 0 || (own.get(vertex) && vertex.behind.some((other) => other.kind !== "out")))
+        vertex.rank = Math.max(low, high);
       else if (pull < 0 && vertex.before.length > 0 && !own.get(vertex)) vertex.rank = low;
     }
   }
 }
 
-// -- lanes -------------------------------------------------------------------------------------------------------------
+// -- lanes ------------------------------------------------------------------------------------------------------------
 
-// The ranks as arrays of vertices, with a vertex of a lane in each rank that a wire passes. Sets `segments` of the links.
+// The ranks as arrays of vertices, with a vertex of a lane in each rank that a wire passes. Sets `segments` of the
+// links.
 function layersOf(level, links) {
   const layers = [];
   const place = (vertex) => {
@@ -108,11 +118,15 @@ function layersOf(level, links) {
       const lane = new Map();
       const stops = [];
       for (let rank = from.rank; rank >= to.rank; rank--) stops.push(laneAt(lane, rank, to.order));
-      link.segments = [turnAt(from, stops[0], wire, 1), ...stops.slice(1).map((stop, i) => backward(stops[i], stop)), turnAt(stops[stops.length - 1], to, wire, -1)];
+      link.segments = [
+        turnAt(from, stops[0], wire, 1),
+        ...stops.slice(1).map((stop, i) => laneBackwards(stops[i], stop)),
+        turnAt(stops[stops.length - 1], to, wire, -1),
+      ];
       continue;
     }
     if (span - 1 > longest) {
-      link.segments = [joined({ ...newSegment(from, to, wire), single: true })];
+      link.segments = [joinSegment({ ...newSegment(from, to, wire), single: true })];
       continue;
     }
     if (!lanes.has(wire)) lanes.set(wire, new Map());
@@ -128,7 +142,8 @@ function layersOf(level, links) {
 // The length of lane that keeps all lanes that are not longer within the limit.
 function longestLane(size, links) {
   const lengths = new Map(); // wire -> its lane's length
-  for (const { from, to, wire, reversed } of links) if (!reversed) lengths.set(wire, Math.max(lengths.get(wire) ?? 0, to.rank - from.rank - 1));
+  for (const { from, to, wire, reversed } of links)
+    if (!reversed) lengths.set(wire, Math.max(lengths.get(wire) ?? 0, to.rank - from.rank - 1));
   let left = Math.max(2000, MOST_LANES * size);
   for (const length of [...lengths.values()].sort((a, b) => a - b)) {
     left -= length;
@@ -138,7 +153,19 @@ function longestLane(size, links) {
 }
 
 function newSegment(from, to, wire) {
-  return { from, to, wire, turn: 0, room: 0, single: false, weight: 1, fromOff: portOff(from, "outPorts", wire), toOff: portOff(to, "inPorts", wire), fromV: 0, toV: 0 };
+  return {
+    from,
+    to,
+    wire,
+    turn: 0,
+    room: 0,
+    single: false,
+    weight: 1,
+    fromOff: portOff(from, "outPorts", wire),
+    toOff: portOff(to, "inPorts", wire),
+    fromV: 0,
+    toV: 0,
+  };
 }
 
 // How far from a group's middle its port is.
@@ -146,7 +173,7 @@ function portOff(vertex, side, wire) {
   return vertex.kind === "group" ? (vertex[side].get(wire) ?? vertex.breadth / 2) - vertex.breadth / 2 : 0;
 }
 
-function joined(segment) {
+function joinSegment(segment) {
   segment.from.rights.push(segment);
   segment.to.lefts.push(segment);
   return segment;
@@ -156,8 +183,9 @@ function segmentBetween(from, to, wire, drawn) {
   if (!drawn.has(from)) drawn.set(from, new Map());
   const known = drawn.get(from).get(wire);
   if (known && to.kind === "lane") return known;
-  const segment = joined(newSegment(from, to, wire));
-  segment.weight = from.kind === "lane" ? (to.kind === "lane" ? 8 : 2) : to.kind === "lane" ? 2 : to.main === from ? 6 : 1;
+  const segment = joinSegment(newSegment(from, to, wire));
+  segment.weight =
+    from.kind === "lane" ? (to.kind === "lane" ? 8 : 2) : to.kind === "lane" ? 2 : to.main === from ? 6 : 1;
   from.outs.push(segment);
   to.ins.push(segment);
   if (to.kind === "lane") drawn.get(from).set(wire, segment);
@@ -165,11 +193,21 @@ function segmentBetween(from, to, wire, drawn) {
 }
 
 // A part of an edge that runs back: its order and place follow the part before it, as for any lane.
-function backward(from, to) {
+function laneBackwards(from, to) {
   const segment = { ...newSegment(to, from, null), weight: 8 };
   segment.from.outs.push(segment);
   segment.to.ins.push(segment);
-  return { from, to, turn: -1, get fromV() { return from.v; }, get toV() { return to.v; } };
+  return {
+    from,
+    to,
+    turn: -1,
+    get fromV() {
+      return from.v;
+    },
+    get toV() {
+      return to.v;
+    },
+  };
 }
 
 function turnAt(from, to, wire, turn) {
@@ -177,133 +215,4 @@ function turnAt(from, to, wire, turn) {
   if (turn > 0) from.rights.push(segment);
   else to.lefts.push(segment);
   return segment;
-}
-
-// -- order -------------------------------------------------------------------------------------------------------------
-
-// Sort each layer so that few segments cross: sweeps that sort by the mean place of the neighbours, and swaps; the best of all is kept.
-function orderLevel(layers) {
-  const size = layers.reduce((sum, layer) => sum + layer.length, 0);
-  const starts = size > 3000 ? [seekDeep] : [byOrder, seekDeep];
-  const isFixed = (layer) => layer.length > 0 && layer.every((vertex) => vertex.kind === "in" && vertex.hint !== null);
-  const free = layers.filter((layer) => !isFixed(layer)); // what comes from outside is in the order that it has there
-  let best = null;
-  for (const start of starts) {
-    start(layers).forEach((vertex, i) => (vertex.first = i));
-    for (const layer of layers) {
-      layer.sort((a, b) => (a.hint ?? 0) - (b.hint ?? 0) || a.first - b.first);
-      number(layer);
-    }
-    for (let sweep = 0; sweep <= (size > 3000 ? 3 : SWEEPS); sweep++) {
-      if (sweep > 0) sweepLayers(free, sweep % 2 === 1 ? "ins" : "outs");
-      if (size < 1500) swapNeighbours(free);
-      const crossings = layers.reduce((sum, layer) => sum + crossingsBehind(layer), 0);
-      if (!best || crossings < best.crossings) best = { crossings, layers: layers.map((layer) => [...layer]) };
-      if (crossings === 0) break;
-    }
-    if (best.crossings === 0) break;
-  }
-  best?.layers.forEach((layer, rank) => {
-    layers[rank] = layer;
-    number(layer);
-  });
-
-  function number(layer) {
-    layer.forEach((vertex, at) => (vertex.at = at));
-  }
-
-  function sweepLayers(all, side) {
-    for (const layer of side === "ins" ? all : [...all].reverse()) {
-      const moving = layer.filter((vertex) => vertex[side].length > 0);
-      for (const vertex of moving) vertex.mean = meanPlace(vertex, side);
-      const sorted = [...moving].sort((a, b) => a.mean - b.mean);
-      let next = 0;
-      for (let at = 0; at < layer.length; at++) if (layer[at][side].length > 0) layer[at] = sorted[next++];
-      number(layer);
-    }
-  }
-}
-
-function byOrder(layers) {
-  return layers.flat().sort((a, b) => a.order - b.order);
-}
-
-// All vertices as a search from the results back to the leaves meets them: the operands of a result stay together.
-function seekDeep(layers) {
-  const seen = new Set();
-  const found = [];
-  const ends = layers.flat().filter((vertex) => vertex.outs.length === 0).sort((a, b) => b.rank - a.rank || a.order - b.order);
-  for (const end of ends) {
-    const stack = [end];
-    while (stack.length > 0) {
-      const vertex = stack.pop();
-      if (seen.has(vertex)) continue;
-      seen.add(vertex);
-      found.push(vertex);
-      for (let i = vertex.ins.length - 1; i >= 0; i--) stack.push(vertex.ins[i].from);
-    }
-  }
-  return found;
-}
-
-// Where a segment's end is, in places of its layer; ports of one group are apart by less than one place.
-function endPlace(vertex, off) {
-  return vertex.at + (vertex.kind === "group" ? off / (vertex.breadth + 1) : 0);
-}
-
-function meanPlace(vertex, side) {
-  let sum = 0;
-  for (const segment of vertex[side]) sum += side === "ins" ? endPlace(segment.from, segment.fromOff) - segment.toOff / 1e4 : endPlace(segment.to, segment.toOff) - segment.fromOff / 1e4;
-  return sum / vertex[side].length;
-}
-
-function crossingsBehind(layer) {
-  const ends = [];
-  for (const vertex of layer) for (const segment of vertex.outs) ends.push([endPlace(vertex, segment.fromOff), endPlace(segment.to, segment.toOff)]);
-  ends.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  return inversions(ends.map((pair) => pair[1]));
-}
-
-// The pairs of which the greater number comes first, by merging.
-function inversions(numbers) {
-  let [from, into] = [Float64Array.from(numbers), new Float64Array(numbers.length)];
-  let count = 0;
-  for (let width = 1; width < from.length; width *= 2) {
-    for (let low = 0; low < from.length; low += 2 * width) {
-      const middle = Math.min(low + width, from.length);
-      const high = Math.min(low + 2 * width, from.length);
-      for (let i = low, j = middle, k = low; k < high; k++) {
-        if (j >= high || (i < middle && from[i] <= from[j])) into[k] = from[i++];
-        else {
-          count += middle - i;
-          into[k] = from[j++];
-        }
-      }
-    }
-    [from, into] = [into, from];
-  }
-  return count;
-}
-
-function swapNeighbours(layers) {
-  for (let round = 0, changed = true; changed && round < 4; round++) {
-    changed = false;
-    for (const layer of layers) {
-      for (let at = 0; at + 1 < layer.length; at++) {
-        const [a, b] = [layer[at], layer[at + 1]];
-        if (crossedPair(a, b) <= crossedPair(b, a)) continue;
-        [layer[at], layer[at + 1]] = [b, a];
-        [b.at, a.at] = [at, at + 1];
-        changed = true;
-      }
-    }
-  }
-}
-
-// The crossings between the segments of two vertices if the first is before the second.
-function crossedPair(first, second) {
-  let count = 0;
-  for (const one of first.ins) for (const two of second.ins) if (endPlace(one.from, one.fromOff) > endPlace(two.from, two.fromOff)) count++;
-  for (const one of first.outs) for (const two of second.outs) if (endPlace(one.to, one.toOff) > endPlace(two.to, two.toOff)) count++;
-  return count;
 }

@@ -1,30 +1,31 @@
-// The layout of what is visible of a graph: boxes, and open groups with boxes inside, from left to right or from top to bottom. Pure: no DOM.
-// Everything is done in two coordinates: u, along the edges, and v, across them. A group's inside is laid out first; then the group is one box of
-// its parent's level. A value's uses share a wire, as long as they go the same way: one port in a group's border, one lane through the ranks.
+// The layout of what is visible of a graph: boxes, and open groups with boxes inside, from left to right or from top to
+// bottom. Pure: no DOM. Everything is done in two coordinates: u, along the edges, and v, across them. A group's inside
+// is laid out first; then the group is one box of its parent's level. A value's uses share a wire, as long as they go
+// the same way: one port in a group's border, one lane through the ranks.
 
-const TURN = 26; // how far an edge that runs back bulges, where it turns
+const TURN_BULGE = 26; // how far an edge that runs back bulges, where it turns
 
-// The places of boxes and the curves of edges. See rankLevel and orderLevel (layers.js) and placeLevel (places.js) for one level of it.
+// The places of boxes and the curves of edges. One level of it is the work of layers.js, order.js and places.js.
 function layOut(tree, edges, { direction = "LR", across = 30, between = 60 } = {}) {
   const settings = { turned: direction === "TB", across, between };
   const spots = new Map();
   const top = plantGroup(tree, null, spots, settings);
   const threads = threadEdges(edges, spots, settings);
-  settle(top, settings);
+  settleLevel(top, settings);
   let boxes = putAll(top, settings);
   if (threads.some((thread) => thread.length > 1)) {
     hintPorts(threads);
-    settle(top, settings); // once more: now a group knows from where its edges come
+    settleLevel(top, settings); // once more: now a group knows from where its edges come
     boxes = putAll(top, settings);
   }
   const routes = threads.map((thread) => curvesThrough(thread, settings));
   return { ...turnedBox(0, 0, top.vertex.length, top.vertex.breadth, settings), boxes, routes };
 }
 
-// -- the tree of levels ------------------------------------------------------------------------------------------------
+// -- the tree of levels -----------------------------------------------------------------------------------------------
 
 function plantGroup(group, parent, spots, settings) {
-  const spot = plant(group, parent, "group");
+  const spot = newSpot(group, parent, "group");
   const { title = parent ? 26 : 0, padding = parent ? 14 : 0 } = group;
   spot.level = {
     before: padding + (settings.turned ? title : 0), // along the edges; the title is on top in both directions
@@ -38,30 +39,54 @@ function plantGroup(group, parent, spots, settings) {
     u: 0,
     v: 0,
   };
-  spot.children = group.children.map((child) => (child.children ? plantGroup(child, spot, spots, settings) : plantBox(child, spot, spots, settings)));
+  spot.children = group.children.map((child) =>
+    child.children ? plantGroup(child, spot, spots, settings) : plantBox(child, spot, spots, settings),
+  );
   return spot;
 }
 
 function plantBox(box, parent, spots, { turned }) {
-  const spot = plant(box, parent, "box");
+  const spot = newSpot(box, parent, "box");
   [spot.vertex.length, spot.vertex.breadth] = turned ? [box.height, box.width] : [box.width, box.height];
   spot.number = spots.size;
   spots.set(box.id, spot);
   return spot;
 }
 
-function plant(source, parent, kind) {
-  return { id: source.id, parent, depth: parent ? parent.depth + 1 : 0, children: [], level: null, vertex: newVertex(kind, source.order ?? 0) };
+function newSpot(source, parent, kind) {
+  return {
+    id: source.id,
+    parent,
+    depth: parent ? parent.depth + 1 : 0,
+    children: [],
+    level: null,
+    vertex: newVertex(kind, source.order ?? 0),
+  };
 }
 
 function newVertex(kind, order) {
-  const drawn = { ins: [], outs: [], lefts: [], rights: [] }; // segments: to and from it, and those that are seen at its sides
-  return { kind, order, number: 0, rank: 0, at: 0, length: 0, breadth: 0, u: 0, v: 0, ...drawn, inPorts: null, outPorts: null, hint: null };
+  const drawn = { ins: [], outs: [], lefts: [], rights: [] }; // segments: between ranks, and seen at its sides
+  return {
+    kind,
+    order,
+    number: 0,
+    rank: 0,
+    at: 0,
+    length: 0,
+    breadth: 0,
+    u: 0,
+    v: 0,
+    ...drawn,
+    inPorts: null,
+    outPorts: null,
+    hint: null,
+  };
 }
 
-// -- edges as links of the levels that they pass -----------------------------------------------------------------------
+// -- edges as links of the levels that they pass ----------------------------------------------------------------------
 
-// For each edge its links: out of the groups around its start, through the level that both ends share, into the groups around its end.
+// For each edge its links: out of the groups around its start, through the level that both ends share, into the groups
+// around its end.
 function threadEdges(edges, spots, { turned }) {
   const repeats = new Map();
   return edges.map(({ from, to, label }) => {
@@ -109,10 +134,10 @@ function linkOf(level, from, to, wire) {
   return ofWire.get(to);
 }
 
-// -- inside first ------------------------------------------------------------------------------------------------------
+// -- inside first -----------------------------------------------------------------------------------------------------
 
-function settle(spot, settings) {
-  for (const child of spot.children) if (child.level) settle(child, settings);
+function settleLevel(spot, settings) {
+  for (const child of spot.children) if (child.level) settleLevel(child, settings);
   const { level, vertex } = spot;
   level.vertices = [...spot.children.map((child) => child.vertex), ...level.ins.values(), ...level.outs.values()];
   level.vertices.forEach((inner, number) => Object.assign(inner, { number, ins: [], outs: [], lefts: [], rights: [] }));
@@ -146,30 +171,31 @@ function hintPorts(threads) {
 
 function putAll(top, settings) {
   const boxes = new Map();
-  for (const spot of top.children) put(spot, 0, 0, boxes, settings);
+  for (const spot of top.children) putBox(spot, 0, 0, boxes, settings);
   return boxes;
 }
 
-function put(spot, u, v, boxes, settings) {
+function putBox(spot, u, v, boxes, settings) {
   const { vertex, level } = spot;
   const [left, top] = [u + vertex.u, v + vertex.v - vertex.breadth / 2];
   boxes.set(spot.id, turnedBox(left, top, vertex.length, vertex.breadth, settings));
   if (!level) return;
   [level.u, level.v] = [left, top];
-  for (const child of spot.children) put(child, left, top, boxes, settings);
+  for (const child of spot.children) putBox(child, left, top, boxes, settings);
 }
 
 function turnedBox(u, v, length, breadth, { turned }) {
   return turned ? { x: v, y: u, width: breadth, height: length } : { x: u, y: v, width: length, height: breadth };
 }
 
-// -- curves ------------------------------------------------------------------------------------------------------------
+// -- curves -----------------------------------------------------------------------------------------------------------
 
 // The points of an edge, in all its levels, as one row of cubic curves that leave and arrive along u.
 function curvesThrough(thread, { turned }) {
   const points = [];
   for (const link of thread) {
-    for (const point of pointsOf(link)) addPoint(points, { ...point, u: point.u + link.level.u, v: point.v + link.level.v });
+    for (const point of linkPoints(link))
+      addRoutePoint(points, { ...point, u: point.u + link.level.u, v: point.v + link.level.v });
   }
   if (points.length === 0) return [];
   const route = [points[0].u, points[0].v];
@@ -183,18 +209,19 @@ function curvesThrough(thread, { turned }) {
 }
 
 // Points that only repeat or go straight on add nothing.
-function addPoint(points, point) {
+function addRoutePoint(points, point) {
   const [before, last] = points.slice(-2);
   if (points.length > 0) {
     const end = points[points.length - 1];
     if (Math.abs(end.u - point.u) < 0.01 && Math.abs(end.v - point.v) < 0.01) return;
-    const straight = last && !last.turn && !point.turn && Math.abs(before.v - last.v) < 0.01 && Math.abs(last.v - point.v) < 0.01;
+    const straight =
+      last && !last.turn && !point.turn && Math.abs(before.v - last.v) < 0.01 && Math.abs(last.v - point.v) < 0.01;
     if (straight && (last.u - before.u) * (point.u - last.u) > 0) points.pop();
   }
   points.push(point);
 }
 
-function pointsOf(link) {
+function linkPoints(link) {
   const points = [];
   const add = (u, v, turn = 0) => points.push({ u, v, turn });
   for (const segment of link.segments) {
@@ -207,13 +234,13 @@ function pointsOf(link) {
     } else if (turn > 0) {
       add(from.u + from.length, segment.fromV);
       add(from.end, segment.fromV);
-      add(to.end, segment.toV, TURN);
+      add(to.end, segment.toV, TURN_BULGE);
     } else if (from.kind === "lane" && to.kind === "lane") {
       add(from.start, segment.fromV); // a lane that is run through backwards
       add(to.end, segment.toV);
     } else {
       add(from.start, segment.fromV);
-      add(to.start, segment.toV, -TURN);
+      add(to.start, segment.toV, -TURN_BULGE);
       add(to.u, segment.toV);
     }
   }

@@ -1,13 +1,14 @@
 // One level of a layout: where its vertices go, once their ranks and the order in each rank are known.
 
 const LANE_GAP = 14; // between lanes, and between the ends of edges at one side of a box
-const ROUNDS = 12;
+const PLACE_ROUNDS = 12;
 
-// Sets u, v (the middle), start and end (of the rank) of each vertex, fromV and toV of the segments. Returns the level's [length, breadth].
+// Sets u, v (the middle), start and end (of the rank) of each vertex, fromV and toV of the segments. Returns the
+// level's [length, breadth].
 function placeLevel(level, layers, links, settings) {
   for (const layer of layers) spaceOut(layer, settings);
   const size = layers.reduce((sum, layer) => sum + layer.length, 0);
-  const rounds = size > 3000 ? 4 : ROUNDS;
+  const rounds = size > 3000 ? 4 : PLACE_ROUNDS;
   for (let round = 0; round < rounds; round++) {
     for (let rank = 1; rank < layers.length; rank++) drawTo(layers[rank], ["ins"]);
     for (let rank = layers.length - 2; rank >= 0; rank--) drawTo(layers[rank], ["outs"]);
@@ -21,12 +22,17 @@ function placeLevel(level, layers, links, settings) {
     for (let rank = layers.length - 1; rank >= 0; rank--) straighten(layers[rank], "out");
   }
   const breadth = shiftInto(level, layers);
-  for (const layer of layers) placePorts(layer.filter(({ kind }) => kind === "in" || kind === "out"), level.over, breadth - level.under);
-  for (let round = 0; round < 2; round++) for (const layer of layers) for (const vertex of layer) attach(vertex);
+  for (const layer of layers)
+    placePorts(
+      layer.filter(({ kind }) => kind === "in" || kind === "out"),
+      level.over,
+      breadth - level.under,
+    );
+  for (let round = 0; round < 2; round++) for (const layer of layers) for (const vertex of layer) attachEnds(vertex);
   return [placeRanks(level, layers, settings), breadth];
 }
 
-// -- across ------------------------------------------------------------------------------------------------------------
+// -- across -----------------------------------------------------------------------------------------------------------
 
 // Sets `gap`, from the middle of the vertex before, and first places.
 function spaceOut(layer, { across }) {
@@ -34,7 +40,9 @@ function spaceOut(layer, { across }) {
   layer.forEach((vertex, i) => {
     const before = layer[i - 1];
     const thin = before ? (vertex.breadth === 0) + (before.breadth === 0) : 0;
-    vertex.gap = before ? (before.breadth + vertex.breadth) / 2 + (thin === 2 ? LANE_GAP : thin === 1 ? Math.min(across, 20) : across) : 0;
+    vertex.gap = before
+      ? (before.breadth + vertex.breadth) / 2 + (thin === 2 ? LANE_GAP : thin === 1 ? Math.min(across, 20) : across)
+      : 0;
     v += vertex.gap;
     vertex.v = v;
   });
@@ -62,13 +70,16 @@ function drawTo(layer, sides) {
   fitIn(layer, wanted);
 }
 
-// Each vertex at the median of its neighbours: most edges straight rather than all a little slanted. Where one edge in and one out pull the same,
-// the one of the side that the sweep comes from; edges that pull much less than the strongest do not count.
+// Each vertex at the median of its neighbours: most edges straight rather than all a little slanted. Where one edge in
+// and one out pull the same, the one of the side that the sweep comes from; edges that pull much less than the
+// strongest do not count.
 function straighten(layer, side) {
   const wanted = layer.map((vertex) => {
     let ends = [];
-    for (const segment of vertex.ins) ends.push({ v: segment.from.v + segment.fromOff - segment.toOff, weight: segment.weight, side: "in" });
-    for (const segment of vertex.outs) ends.push({ v: segment.to.v + segment.toOff - segment.fromOff, weight: segment.weight, side: "out" });
+    for (const segment of vertex.ins)
+      ends.push({ v: segment.from.v + segment.fromOff - segment.toOff, weight: segment.weight, side: "in" });
+    for (const segment of vertex.outs)
+      ends.push({ v: segment.to.v + segment.toOff - segment.fromOff, weight: segment.weight, side: "out" });
     if (ends.length === 0) return [vertex.v, 0.05];
     const most = ends.reduce((weight, end) => Math.max(weight, end.weight), 0);
     ends = ends.filter(({ weight }) => weight > most / 2).sort((a, b) => a.v - b.v);
@@ -87,7 +98,8 @@ function straighten(layer, side) {
   fitIn(layer, wanted, layer.length < 100 ? medianOf : meanOf);
 }
 
-// Pool adjacent violators: the best fit to the wanted places, [place, weight], that keeps all gaps: of least squares, or of least distances.
+// Pool adjacent violators: the best fit to the wanted places, [place, weight], that keeps all gaps: of least squares,
+// or of least distances.
 function fitIn(layer, wanted, middle = meanOf) {
   const pools = [];
   let offset = 0;
@@ -97,7 +109,13 @@ function fitIn(layer, wanted, middle = meanOf) {
     let pool = { place, sum: place * weight, weight, count: 1, all: middle === medianOf ? [[place, weight]] : null };
     while (pools.length > 0 && pools[pools.length - 1].place >= pool.place) {
       const before = pools.pop();
-      pool = { place: 0, sum: pool.sum + before.sum, weight: pool.weight + before.weight, count: pool.count + before.count, all: pool.all && before.all.concat(pool.all) };
+      pool = {
+        place: 0,
+        sum: pool.sum + before.sum,
+        weight: pool.weight + before.weight,
+        count: pool.count + before.count,
+        all: pool.all && before.all.concat(pool.all),
+      };
       pool.place = middle(pool);
     }
     pools.push(pool);
@@ -149,12 +167,24 @@ function placePorts(ports, low, high) {
   fitIn(ports, wanted);
 }
 
-// -- the ends of edges at a box ----------------------------------------------------------------------------------------
+// -- the ends of edges at a box ---------------------------------------------------------------------------------------
 
 // Ends are where their edges are straight, if that is on the box's side, and apart.
-function attach(vertex) {
-  attachSide(vertex, vertex.lefts, "toV", (segment) => (segment.from.kind === "box" && segment.fromV ? segment.fromV : segment.from.v + segment.fromOff), "toOff");
-  attachSide(vertex, vertex.rights, "fromV", (segment) => (segment.to.kind === "box" && segment.toV ? segment.toV : segment.to.v + segment.toOff), "fromOff");
+function attachEnds(vertex) {
+  attachSide(
+    vertex,
+    vertex.lefts,
+    "toV",
+    (segment) => (segment.from.kind === "box" && segment.fromV ? segment.fromV : segment.from.v + segment.fromOff),
+    "toOff",
+  );
+  attachSide(
+    vertex,
+    vertex.rights,
+    "fromV",
+    (segment) => (segment.to.kind === "box" && segment.toV ? segment.toV : segment.to.v + segment.toOff),
+    "fromOff",
+  );
 }
 
 function attachSide(vertex, segments, end, other, off) {
@@ -167,13 +197,21 @@ function attachSide(vertex, segments, end, other, off) {
   }
   const half = vertex.breadth * 0.36;
   const gap = segments.length > 1 ? Math.min(LANE_GAP, (2 * half) / (segments.length - 1)) : 0;
-  const ends = segments.map((segment, i) => ({ segment, i, at: other(segment), gap, v: 0 })).sort((a, b) => a.at - b.at || a.segment.wire - b.segment.wire || a.i - b.i);
+  const ends = segments
+    .map((segment, i) => ({ segment, i, at: other(segment), gap, v: 0 }))
+    .sort((a, b) => a.at - b.at || a.segment.wire - b.segment.wire || a.i - b.i);
   if (ends.length > 0) ends[0].gap = 0;
-  fitIn(ends, ends.map(({ at }, i) => [Math.min(Math.max(at, vertex.v - half + i * gap), vertex.v + half - (ends.length - 1 - i) * gap), 1]));
+  fitIn(
+    ends,
+    ends.map(({ at }, i) => [
+      Math.min(Math.max(at, vertex.v - half + i * gap), vertex.v + half - (ends.length - 1 - i) * gap),
+      1,
+    ]),
+  );
   for (const { segment, v } of ends) segment[end] = v;
 }
 
-// -- along -------------------------------------------------------------------------------------------------------------
+// -- along ------------------------------------------------------------------------------------------------------------
 
 function placeRanks(level, layers, { between }) {
   let u = 0;
@@ -181,7 +219,7 @@ function placeRanks(level, layers, { between }) {
     const length = layer.reduce((most, vertex) => Math.max(most, vertex.length), 0);
     const ports = rank === 0 || layer.some((vertex) => vertex.kind === "out");
     if (rank > 0) u += gapBefore(level, layer, rank, ports, between);
-    if (layer.some((vertex) => vertex.lefts.some((segment) => segment.turn < 0))) u += TURN;
+    if (layer.some((vertex) => vertex.lefts.some((segment) => segment.turn < 0))) u += TURN_BULGE;
     for (const vertex of layer) {
       if (vertex.kind === "lane") vertex.length = length;
       const slack = length - vertex.length;
@@ -189,7 +227,7 @@ function placeRanks(level, layers, { between }) {
       [vertex.start, vertex.end] = [u, u + length];
     }
     u += length;
-    if (layer.some((vertex) => vertex.rights.some((segment) => segment.turn > 0))) u += TURN;
+    if (layer.some((vertex) => vertex.rights.some((segment) => segment.turn > 0))) u += TURN_BULGE;
   });
   const last = layers[layers.length - 1];
   return u + (last && last.some((vertex) => vertex.kind === "out") ? 0 : level.after);
@@ -205,7 +243,10 @@ function gapBefore(level, layer, rank, ports, between) {
     }
   }
   const slope = Math.min(90, steep / 7);
-  if (rank === 1) return steep + room > 0 || layer.some((vertex) => vertex.ins.length > 0) ? Math.max(level.before, 16 + slope, room) : level.before;
+  if (rank === 1)
+    return steep + room > 0 || layer.some((vertex) => vertex.ins.length > 0)
+      ? Math.max(level.before, 16 + slope, room)
+      : level.before;
   if (ports) return Math.max(level.after, 16 + slope);
   return Math.max(between, between * 0.6 + slope, room);
 }
