@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet, ref
 
+from micrograd.scopes import Scope
+
 Contribution = tuple["Node | None", "Node", Any]
 """(sender, parent, contribution); the seed's sender is None."""
 
@@ -203,6 +205,10 @@ def reached(node: Node) -> bool:
     return grad is not node._zero and grad is not None
 
 
+_OF_ONE_NODE = {"_hooks", "_scope"}
+"""Fields that a copy does not take over."""
+
+
 class Node:
     """The contract that both engines keep, and that drawing and stepping read.
 
@@ -218,6 +224,7 @@ class Node:
     _local: tuple[float, ...] | None = None  # d(node)/d(parent) for each of _prev, where these are plain numbers
     _zero: Any = None
     _hooks: dict[int, Hook] | None = None
+    _scope: Scope | None = None  # where it was made
     _live: Any = None  # what an engine may note of a gradient beside its numbers
     _closure: Callable[[], None] | None = None  # a rule of the user's, see `_backward`
 
@@ -227,10 +234,10 @@ class Node:
     _op: str
 
     def __getstate__(self) -> Any:
-        """For copies, which have no hooks."""
+        """For copies, which have no hooks and were made nowhere."""
         state = super().__getstate__()
-        if isinstance(state, tuple) and state[0] and "_hooks" in state[0]:
-            return {name: x for name, x in state[0].items() if name != "_hooks"}, state[1]
+        if isinstance(state, tuple) and state[0] and not _OF_ONE_NODE.isdisjoint(state[0]):
+            return {name: x for name, x in state[0].items() if name not in _OF_ONE_NODE}, state[1]
         return state
 
     @property

@@ -13,6 +13,7 @@ from typing import Any, SupportsFloat
 
 from micrograd.backprop import Node, chain_rule, deliver
 from micrograd.ieee import cos, divide, exp, log, power, sin, sqrt
+from micrograd.scopes import current_scope, open_scopes
 
 _NOT_REACHED = float("0")
 """What `grad` holds before a contribution arrives: 0.0 to every reader, and told from a computed 0.0 by identity."""
@@ -65,6 +66,8 @@ class Value(Node):
             _check_operands(self._prev)
         if label:
             self.label = label
+        if open_scopes:
+            self._scope = current_scope()
 
     # -- arithmetic ------------------------------------------------------------------------------------------------
 

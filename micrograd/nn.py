@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
+from inspect import isfunction
+from typing import Any
 
 from micrograd.backprop import Node
 from micrograd.engine import Number, Value
+from micrograd.scopes import each_call
 
 
 class Module:
-    """Something with parameters."""
+    """Something with parameters. The nodes that a call makes know that this module made them: see `scopes`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if isfunction(cls.__dict__.get("__call__")):
+            cls.__call__ = each_call(cls.__call__)
 
     def zero_grad(self) -> None:
         """Forget the gradients of all parameters."""

@@ -16,6 +16,7 @@ from weakref import WeakSet
 import numpy as np
 
 from micrograd.backprop import Node, is_passing, move_hooks, topological_order
+from micrograd.scopes import current_scope, open_scopes
 from tensorgrad import checks, cuts, lift, selection, sharing, versions
 from tensorgrad.dtypes import is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import DtypeError, ShapeError
@@ -150,7 +151,7 @@ class ArrayNode(Node):
     def _moved(self) -> Tensor:
         """A node that takes this one's place in the graph below it, so that this one can become another's result."""
         old = new(self._data, self._op, self._prev, self._rules, self._requires_grad)
-        old._grad, old._time = self._grad, self._time
+        old._grad, old._time, old._scope = self._grad, self._time, self._scope
         move_hooks(self, old)
         return old
 
@@ -158,6 +159,7 @@ class ArrayNode(Node):
         """Take over what `result` is. (Nothing may have been made of either of them.)"""
         for name in ("_data", "_op", "_prev", "_rules", "_requires_grad", "_time"):
             setattr(self, name, getattr(result, name))
+        self._scope = result._scope
         self._grad = None
 
     @grad.setter
@@ -252,6 +254,8 @@ def new(data: np.ndarray, op: str = "", parents: tuple = (), rules: tuple = (), 
     out._requires_grad = tracked
     out._time = clock.now
     out._used = 0
+    if open_scopes:
+        out._scope = current_scope()
     return out
 
 

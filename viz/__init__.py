@@ -1,9 +1,11 @@
 """Looking at backpropagation: pictures, a page that steps through it, and scalar gradients beside tensor gradients."""
 
+from micrograd.scopes import scope
 from viz.comparison.recording import recording
 from viz.comparison.result import Comparison
 from viz.comparison.run import compare
 from viz.drawing import Drawing, draw
+from viz.frames import animate, frames
 from viz.graph import Graph, snapshot
 from viz.page import Page, step
 from viz.trace import Step, Trace, trace
@@ -15,9 +17,12 @@ __all__ = [
     "Page",
     "Step",
     "Trace",
+    "animate",
     "compare",
     "draw",
+    "frames",
     "recording",
+    "scope",
     "snapshot",
     "step",
     "trace",

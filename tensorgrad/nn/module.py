@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from micrograd.scopes import module_scope
 from tensorgrad.errors import DtypeError
 from tensorgrad.nn.parameter import Parameter
 from tensorgrad.nn.state import LoadedKeys, load
@@ -57,21 +58,22 @@ class Module:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not (self._forward_pre_hooks or self._forward_hooks):
-            return self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
-            changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
-            if changed is None:
-                continue
-            if with_kwargs:
-                args, kwargs = changed
-            else:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        out = self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_hooks.values()):
-            changed = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
-            out = out if changed is None else changed
-        return out
+        with module_scope(self):
+            if not (self._forward_pre_hooks or self._forward_hooks):
+                return self.forward(*args, **kwargs)
+            for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+                changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+                if changed is None:
+                    continue
+                if with_kwargs:
+                    args, kwargs = changed
+                else:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+            out = self.forward(*args, **kwargs)
+            for hook, with_kwargs in list(self._forward_hooks.values()):
+                changed = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
+                out = out if changed is None else changed
+            return out
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args)` before each forward; what it returns, unless None, takes the place of the args.

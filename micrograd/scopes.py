@@ -1,0 +1,191 @@
+"""Scopes: in which part of a program a node was made, so that pictures and pages can show the parts.
+
+`with scope("attention"):` gives all nodes that are made inside a scope of that name, and so does every call of a module
+of `micrograd.nn` and `tensorgrad.nn`. Each entry is a `Scope` of its own: two calls of one module are two scopes. A
+node holds its scope in `_scope`; a scope holds the one around it, and its module weakly.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
+from itertools import count
+from typing import Any, TypeVar
+from weakref import ref
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_numbers = count()
+
+open_scopes: list[None] = []
+"""As long as the number of open scopes in all threads: empty, it tells a new node at no cost that it has none."""
+
+_current: ContextVar[Scope | None] = ContextVar("scope", default=None)
+
+current_scope = _current.get
+"""The innermost open scope of this thread or task, or None."""
+
+
+class Scope:
+    """One entry into a scope.
+
+    name    what was given, or the module's class
+    kind    "scope", or the module's class in small letters
+    parent  the scope around it, or None
+    number  counts scopes in the order in which they were made
+    """
+
+    __slots__ = ("__weakref__", "_module", "_opener", "kind", "name", "number", "parent")
+
+    def __init__(self, name: str, kind: str = "scope", module: Any = None, opener: Any = None) -> None:
+        self.name = name
+        self.kind = kind
+        self.parent: Scope | None = None
+        self.number = next(_numbers)
+        self._module = module
+        self._opener = opener
+
+    @property
+    def module(self) -> Any:
+        """The module whose call this is; None if it is none, or is gone."""
+        return None if self._module is None else self._module()
+
+    def __enter__(self) -> Scope:
+        self.parent = _current.get()
+        _current.set(self)
+        open_scopes.append(None)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        open_scopes.pop()
+        if _current.get() is self:
+            _current.set(self.parent)
+        else:
+            _close(lambda found: found is self)
+
+    def __repr__(self) -> str:
+        names = []
+        found: Scope | None = self
+        while found is not None:
+            names.append(found.name)
+            found = found.parent
+        return f"<Scope {' > '.join(reversed(names))}>"
+
+
+def _close(is_it: Callable[[Scope], bool]) -> None:
+    """Leave the innermost scope that `is_it`, and those inside it: a generator that was thrown away left them open. In
+    a thread that is in no such scope (the generator was begun in another one) nothing changes."""
+    found = _current.get()
+    while found is not None and not is_it(found):
+        found = found.parent
+    if found is not None:
+        _current.set(found.parent)
+
+
+def module_scope(module: Any) -> Scope:
+    """The scope of one call of `module`, to be entered with `with`."""
+    kind = type(module)
+    try:
+        held = ref(module)
+    except TypeError:  # a class with slots and without one for weak references
+        held = None
+    return Scope(kind.__name__, kind.__name__.lower(), held)
+
+
+class scope:
+    """`with scope("name"):` groups the nodes that are made inside, for pictures and pages; it changes no number.
+
+    Decorates a function too, then every call is a scope, of a generator all its steps together. Scopes may stand in
+    scopes, and each thread and each task has its own.
+
+    Raises TypeError if the name is no string.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f'a scope has a name, scope("name"): got {name!r}')
+        self._name = name
+
+    def __enter__(self) -> None:
+        Scope(self._name, opener=self).__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        open_scopes.pop()
+        _close(lambda found: found._opener is self)
+
+    def __call__(self, function: F) -> F:
+        if not callable(function):
+            raise TypeError(f"scope decorates a function, got {function!r}")
+        if inspect.isasyncgenfunction(function):
+            raise TypeError(
+                f"scope cannot decorate {function.__name__}, an asynchronous generator: put `with` inside it"
+            )
+        if inspect.iscoroutinefunction(function):
+            decorate = _each_await
+        else:
+            decorate = _each_step if inspect.isgeneratorfunction(function) else _each_call
+        decorated: Any = decorate(self._name, function)
+        return decorated
+
+
+def _each_call(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        with Scope(name):
+            return function(*args, **kwargs)
+
+    return decorated
+
+
+def _each_await(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def decorated(*args: Any, **kwargs: Any) -> Any:
+        with Scope(name):
+            return await function(*args, **kwargs)
+
+    return decorated
+
+
+def _each_step(name: str, function: Callable[..., Generator]) -> Callable[..., Generator]:
+    """The generator function with one scope, open while the generator runs and closed in between."""
+
+    @functools.wraps(function)
+    def decorated(*args: Any, **kwargs: Any) -> Generator:
+        generator = function(*args, **kwargs)
+        whole = Scope(name)
+        step: Callable[[], Any] = functools.partial(next, generator)
+        while True:
+            try:
+                with whole:
+                    found = step()
+            except StopIteration as stop:
+                return stop.value
+            try:
+                sent = yield found
+                step = functools.partial(generator.send, sent)
+            except GeneratorExit:
+                with whole:
+                    generator.close()
+                raise
+            except BaseException as error:
+                step = functools.partial(generator.throw, error)
+
+    return decorated
+
+
+def each_call(function: F) -> F:
+    """The method `__call__` of a class of modules, with a scope for each call. A call of the same method of the base
+    class, by super(), stays in it."""
+
+    @functools.wraps(function)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        here = _current.get()
+        if here is not None and here.module is self:
+            return function(self, *args, **kwargs)
+        with module_scope(self):
+            return function(self, *args, **kwargs)
+
+    decorated: Any = called
+    return decorated

@@ -1,0 +1,1 @@
+"""How `viz.groups` names, folds and cuts groups."""
