@@ -9,8 +9,11 @@ from viz.errors import TooLargeError
 MOST_IN_PICTURE = 1_000
 """Above it boxes are too small to read on a sheet, and a dense graph takes a dot program a minute."""
 
-MOST_ON_PAGE = 2_000
-"""Above it a browser takes longer over a step than one wants to wait."""
+MOST_ON_PAGE = 100_000
+"""Values on a page: more make a file that a browser takes long to read."""
+
+MOST_RECORDED = 5_000
+"""Nodes on a page whose passes are recorded, as those of Tensors are: each step is in the file with its array."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,15 @@ def check_picture(
         )
 
 
-def check_page(nodes: int, spelling: Spelling = IN_PYTHON) -> None:
-    """Raise TooLargeError if the page would have more than MOST_ON_PAGE nodes."""
-    if nodes > MOST_ON_PAGE:
+def check_page(nodes: int, *, computed: bool = True, spelling: Spelling = IN_PYTHON) -> None:
+    """Raise TooLargeError if the page would have too many nodes.
+
+    computed  whether the page computes the passes itself, as for Values without hooks or rules of the user's
+    """
+    most = MOST_ON_PAGE if computed else MOST_RECORDED
+    if nodes > most:
+        kind = "" if computed else " whose passes have to be recorded"
         raise TooLargeError(
-            f"the graph has {nodes:,} nodes, and the page takes at most {MOST_ON_PAGE:,}: step through a smaller part, "
+            f"the graph has {nodes:,} nodes, and the page takes at most {most:,}{kind}: step through a smaller part, "
             f"e.g. the loss of one example, or read its steps as text ({spelling.steps})"
         )

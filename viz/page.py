@@ -1,51 +1,60 @@
-"""The stepper: one HTML file, complete in itself, that goes through a backward pass contribution by contribution."""
+"""The stepper: one HTML file, complete in itself, that goes through a run contribution by contribution."""
 
 from __future__ import annotations
 
-import html
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
-from string import Template
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.backprop import Node, add, overwrite, topological_order
-from viz import files, text
-from viz.errors import UserError
-from viz.graph import check_node
-from viz.limits import check_page
+from viz import text
+from viz.graph import Graph, check_node, describe
+from viz.groups import group_tree
+from viz.kit.page import Page, assemble, check_suffix
+from viz.limits import IN_PYTHON, Spelling, check_page
 from viz.names import caller_namespace
-from viz.pages.data import MOST_NAME_CHARACTERS, page_data, script_json
-from viz.trace import trace
+from viz.pages.blocked import blocked, cut_words
 
-_SUFFIXES = (".html", ".htm")
-_SCRIPTS = ("dom.js", "run.js", "viewport.js", "graph.js", "now.js", "tables.js", "stepper.js", "controls.js")
-_FRAME_HEIGHT = 640
+# CHECKS from viz.pages.checks import differences
+from viz.pages.data import MOST_NAME_CHARACTERS, graph_data, recorded_data
+from viz.pages.scalars import pack, recordable
+from viz.pages.unfolded import unfolded
+from viz.pages.update import update_data
+from viz.trace import Trace, trace
 
-
-@dataclass(frozen=True, repr=False)
-class Page:
-    """A page that needs no server, no network and no other file. `html` is its text."""
-
-    html: str
-    title: str
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to `path`, whole or not at all. Raises UserError for a suffix that is not .html or .htm."""
-        check_suffix(path)
-        return files.write(path, self.html)
-
-    def __repr__(self) -> str:
-        return f"<Page {text.clip(self.title)!r}: save it with .save('step.html')>"
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the page in a frame of its own, so that neither can disturb the other."""
-        return (
-            f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self.title)}" sandbox="allow-scripts" '
-            f'style="width:100%;height:{_FRAME_HEIGHT}px;border:0"></iframe>'
-        )
+_STYLES = ("kit/kit.css", "kit/heat.css", "pages/step.css", "pages/graph.css", "pages/scalar_pane.css", "kit/print.css")
+_SCRIPTS = (
+    "kit/dom.js",
+    "kit/numbers.js",
+    "kit/heat.js",
+    "kit/address.js",
+    "kit/theme.js",
+    "kit/take.js",
+    "pages/engine.js",
+    "pages/model.js",
+    "pages/passes.js",
+    "pages/run.js",
+    "pages/folding.js",
+    "pages/conditions.js",
+    "pages/layers.js",
+    "pages/order.js",
+    "pages/places.js",
+    "pages/routes.js",
+    "pages/layout.js",
+    "pages/visible.js",
+    "pages/boxes.js",
+    "pages/minimap.js",
+    "pages/viewport.js",
+    "pages/graph.js",
+    "pages/unfolded.js",
+    "pages/scalar_pane.js",
+    "pages/now.js",
+    "pages/tables.js",
+    "pages/node.js",
+    "pages/quiz.js",
+    "pages/stepper.js",
+    "pages/controls.js",
+)
 
 
 def step(
@@ -55,59 +64,80 @@ def step(
     gradient: Any = None,
     names: Mapping[str, Any] | None = None,
     title: str | None = None,
+    update: Any = None,
+    parameters: Iterable[Node] | None = None,
+    spelling: Spelling = IN_PYTHON,
 ) -> Page:
-    """A page that steps through the backward pass from `root`, a Value or a Tensor; written to `path` if given.
+    """A page that steps through a run of `root`, a Value or a Tensor; written to `path` if given.
 
-    The pass starts from empty gradients and is run twice, with `+=` and with `=`, for the switch between the two.
-    The graph's own gradients stay as they are.
+    Forward pass, seed, every contribution, and the update if there is one. The pass starts from empty gradients and is
+    run with `+=`, with `=`, and by recursion without a topological order. The graph's own gradients and data stay as
+    they are.
 
-    gradient  the seed, for a tensor of several elements
-    names     a namespace to look node names up in; by default the caller's variables
-    title     the page's heading; by default the root's name and formula
+    gradient    the seed, for a tensor of several elements
+    names       a namespace to look node names up in; by default the caller's variables
+    title       the page's heading; by default the root's name and formula
+    update      a learning rate, or an optimizer of tensorgrad.optim: what happens to the leaves after the pass
+    parameters  the leaves that a learning rate is for; by default all that take a gradient
 
-    A graph in which many edges pass many nodes takes its time to lay out: 3 seconds where 280 nodes use each other at
-    random, 25 where 400 do, but less than one for a network of 1,000. Above a second it gets one layout, from left to
-    right, instead of two to choose from by the window's shape.
+    In a notebook the result shows itself; it needs neither a server nor a dot program.
 
-    Raises what `root.backward(gradient)` would; TooLargeError for more than 2,000 nodes; NoDotError where no dot
-    program can lay the graph out; UserError for a path that cannot be written or does not end in .html or .htm, and
-    for complex numbers.
+    Raises what `root.backward(gradient)` would; TooLargeError for more nodes than the page takes (100,000 Values,
+    5,000 Tensors); UserError for a path that cannot be written or does not end in .html or .htm, for complex numbers,
+    and for an update that is neither a finite number nor an optimizer of parameters of the graph.
     """
     check_node(root)
     if path is not None:
         check_suffix(path)
-    check_page(len(topological_order(root)))
+    root._seed(gradient)
+    order = topological_order(root)
     names = caller_namespace() if names is None else names
-    accumulated = trace(root, add, gradient=gradient, names=names)
-    overwritten = trace(root, overwrite, gradient=gradient, names=names)
-    heading = text.cut(_encodable(accumulated.graph.root.title if title is None else title), MOST_NAME_CHARACTERS)
-    page = Page(_assemble(heading, script_json(page_data(accumulated, overwritten))), heading)
+    computed = gradient is None and recordable(order)
+    check_page(len(order), computed=computed, spelling=spelling)
+    graph = describe(order, names, contributions=False)
+    data = graph_data(order, graph)
+    tree = group_tree(order, graph, names)
+    data |= {"groups": tree.records, "groupOf": tree.of}
+    data |= _blocked(order, graph)
+    if computed:
+        traces, quantities = None, None
+        data["scalars"] = pack(order)
+    else:
+        traces = _traces(root, gradient, names)
+        recorded, quantities = recorded_data(order, graph, traces)
+        data |= recorded
+        data |= _beside(root, order, names, gradient)
+    if update is not None:
+        data["update"] = update_data(update, parameters, order, graph, traces, quantities)
+    if quantities is not None:
+        data |= {"quantities": quantities.records, "sampled": quantities.sampled}
+    heading = text.cut(_encodable(graph.root.title if title is None else title), MOST_NAME_CHARACTERS)
+    page = Page(assemble("pages/step.html", heading, data, _STYLES, _SCRIPTS), heading)
     if path is not None:
         page.save(path)
     return page
 
 
-def _assemble(title: str, data: str) -> str:
-    """The page from its parts in viz/pages: the template with style, data and scripts put in."""
-    parts = resources.files("viz") / "pages"
+def _traces(root: Node, gradient: Any, names: Mapping[str, Any]) -> dict[str, Trace]:
+    return {
+        "add": trace(root, add, gradient=gradient, names=names),
+        "overwrite": trace(root, overwrite, gradient=gradient, names=names),
+        "recursion": trace(root, add, gradient=gradient, names=names, recursive=True),
+    }
 
-    def read(name: str) -> str:
-        return (parts / name).read_text(encoding="utf-8")
 
-    return Template(read("step.html")).substitute(
-        title=html.escape(title),
-        style=read("step.css"),
-        data=data,
-        script="\n".join(read(name) for name in _SCRIPTS),
-    )
+def _blocked(order: Sequence[Node], graph: Graph) -> dict[str, Any]:
+    cuts = {i: words for i, node in enumerate(order) if (words := cut_words(node))}
+    return {"blocked": blocked(order, graph), "cuts": cuts}
+
+
+def _beside(root: Node, order: Sequence[Node], names: Mapping[str, Any], gradient: Any) -> dict[str, Any]:
+    """What the page shows beside a recorded graph: checks by finite differences, and the graph as Values."""
+    found: dict[str, Any] = {}  # CHECKS
+    graph, reason = unfolded(root, order, names, gradient)
+    return found | {"unfolded": {"reason": reason} if graph is None else graph}
 
 
 def _encodable(title: str) -> str:
     """`title` without halves of surrogate pairs, which no file can hold."""
     return title.encode("utf-8", "replace").decode("utf-8")
-
-
-def check_suffix(path: str | os.PathLike[str]) -> None:
-    """Raise UserError if `path` does not end in .html or .htm."""
-    if Path(path).suffix.lower() not in _SUFFIXES:
-        raise UserError(f"cannot write a page to {os.fspath(path)}: name a file that ends in .html")

@@ -1,164 +1,129 @@
-"""What the stepper page shows, as JSON: every number and every rule already in words, each stored once.
+"""What the stepper page shows, as JSON: the graph, how its operations are written, its groups, and what the page
+cannot work out for itself.
 
-The page itself computes nothing with numbers. So they read the same as in pictures and tables, and nan and inf,
-which JSON lacks, need no special care.
+A graph of Values goes in as its numbers and local derivatives, and the page runs the passes; of Tensors, and of
+Values with rules or hooks of the user's, the passes are recorded, each array stored once, as text and heat map.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from micrograd.backprop import Node
 from viz import text
 from viz.graph import Graph, NodeRecord
-from viz.pages.layout import NODE_HEIGHT, Layout, layouts
-from viz.pages.quantities import Interned, Quantities
-from viz.trace import OWN_RULE, UNKNOWN_RULE, Step, Trace
-from viz.words import formula
+from viz.pages.quantities import Quantities
+from viz.pages.recipes import filled, recipe, recipe_key
+from viz.trace import Trace
 
 MOST_NAME_CHARACTERS = 200
 """Of a name or title on the page, which repeats them many times; longer ones end in an ellipsis."""
 
 _MOST_RULE_CHARACTERS = 500
-_MOST_TITLE_CHARACTERS = 30  # in a box
-
-# The page's fonts, as step.css sets them: pixels a character, a little more than the widest common font needs.
-_TITLE_CHARACTER = 8.2
-_VALUE_CHARACTER = 7.6
-_CHIP = {"height": 20, "character": 7.6, "padding": 12}  # of a number on an edge; the padding is both sides' together
-_ROW_NAME_WIDTH = 44  # "data" and "grad" at the left of a node
-_PADDING = 20
-_CONSTANT = "constant"  # what tables.js writes as the gradient of a node that takes none
-_STEP_FIELDS = (
-    "sender",
-    "receiver",
-    "slot",
-    "contribution",
-    "before",
-    "after",
-    "upstream",
-    "local",
-    "localText",
-    "rule",
-    "ruleKind",
-)
 
 
-def page_data(accumulated: Trace, overwritten: Trace) -> dict[str, Any]:
-    """Everything the page needs, for json.dumps.
+def graph_data(order: Sequence[Node], graph: Graph) -> dict[str, Any]:
+    """The graph itself: names, operands, and recipes, see `recipes`.
 
-    accumulated, overwritten  the same pass under `+=` and under `=`
-
-    Nodes, quantities and texts are referred to by their index. Of a step, `local`, `before` and others are null
-    where the trace has None.
+    names      of each node; 0 where that is "n" and its place
+    parents    of each node, by place
+    recipes    how operations are written, `recipe` which one each node has, -1 for a leaf
+    constants  the nodes that take no gradient
+    leaves     those that are worth listing in a graph too large to list all
     """
-    quantities, words = Quantities(), Interned()
-    graph = accumulated.graph
-    passes = {
-        "add": [_step_row(step, graph, quantities, words) for step in accumulated.steps],
-        "overwrite": [_step_row(step, graph, quantities, words) for step in overwritten.steps],
-    }
-    nodes = [_node(node, graph, quantities) for node in graph.nodes]
-    widths = _node_widths(nodes, passes, quantities.records)
-    chip = _chip_width(passes, quantities.records), _CHIP["height"]
+    recipes: dict[tuple[Any, ...], int] = {}
+    written: list[dict[str, Any]] = []
+    which: list[int] = []
+    for node, record in zip(order, graph.nodes, strict=True):
+        if record.is_leaf:
+            which.append(-1)
+            continue
+        key = recipe_key(node, record, graph)
+        if key not in recipes:
+            recipes[key] = len(written)
+            written.append(recipe(node, record, graph))
+        which.append(recipes[key])
     return {
-        "nodes": [node | {"width": width} for node, width in zip(nodes, widths, strict=True)],
-        "nodeHeight": NODE_HEIGHT,
-        "chip": _CHIP,
-        "leaves": [_index(node.key) for node in _leaves(graph)],
-        "edges": [[_index(edge.parent), _index(edge.child), edge.slot] for edge in graph.edges],
-        "layouts": {name: _layout(layout) for name, layout in layouts(graph, widths, chip).items()},
-        "stepFields": list(_STEP_FIELDS),
-        "passes": passes,
-        "quantities": quantities.records,
-        "words": words.records,
+        "names": [
+            0 if record.name == record.key else text.cut(_one_line(record.name), MOST_NAME_CHARACTERS)
+            for record in graph.nodes
+        ],
+        "parents": [[_index(key) for key in record.parents] for record in graph.nodes],
+        "recipes": written,
+        "recipe": which,
+        "constants": [i for i, record in enumerate(graph.nodes) if not record.requires_grad],
+        "leaves": [_index(record.key) for record in leaves_worth_listing(graph)],
     }
 
 
-def script_json(data: Any) -> str:
-    """`data` as JSON that is safe between <script> tags: nothing in it can end the script or begin a comment."""
-    raw = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return raw.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def recorded_data(
+    order: Sequence[Node], graph: Graph, traces: Mapping[str, Trace]
+) -> tuple[dict[str, Any], Quantities]:
+    """Passes that are recorded, by mode, and all the numbers and arrays that they show.
 
-
-def _node(node: NodeRecord, graph: Graph, quantities: Quantities) -> dict[str, Any]:
-    return {
-        "name": text.cut(node.name, MOST_NAME_CHARACTERS),
-        "title": text.cut(node.title, MOST_NAME_CHARACTERS),
-        "short": _short_title(node, graph),
-        "parents": [_index(parent) for parent in node.parents],
-        "data": quantities.of(node.data),
-        "constant": not node.requires_grad,
+    A pass is columns, one entry a step: sender (-1 for the seed), receiver, slot, contribution, after; and, by step,
+    what differs from what the page would say: `rules`, texts with a remark, and `upstreams`, gradients that a hook
+    changed before they were sent.
+    """
+    quantities = Quantities()
+    which = [quantities.of(record.data) for record in graph.nodes]
+    passes = {mode: _recorded(order, graph, passed, quantities) for mode, passed in traces.items()}
+    locals_: dict[int, int] = {}
+    first = np.cumsum([0, *(len(record.parents) for record in graph.nodes)])
+    for step in traces["add"].steps:
+        if step.sender is not None and step.local is not None:
+            locals_[int(first[_index(step.sender)]) + step.slot] = quantities.of(step.local)
+    hooked = {
+        mode: {_index(key): quantities.of(q) for key, q in passed.hooked.items()} for mode, passed in traces.items()
     }
+    data = {"data": which, "passes": passes, "locals": locals_, "hooked": hooked}
+    return data, quantities
 
 
-def _short_title(node: NodeRecord, graph: Graph) -> str:
-    """The title as it fits into a box: long operand names keep their last part, as in `h = …w[2]*x`."""
-    if len(node.title) <= _MOST_TITLE_CHARACTERS or node.is_leaf:
-        return text.clip(node.title, _MOST_TITLE_CHARACTERS)
-    names = [graph[key].name for key in node.parents]
-    tails = [f"…{name.rpartition('.')[2]}" if "." in name else name for name in names]
-    return text.clip(f"{node.name} = {formula(node.op, tails, node.part)}", _MOST_TITLE_CHARACTERS)
+def _recorded(order: Sequence[Node], graph: Graph, passed: Trace, quantities: Quantities) -> dict[str, Any]:
+    held: dict[str, Any] = {}
+    columns: dict[str, list[Any]] = {"sender": [], "receiver": [], "slot": [], "contribution": [], "after": []}
+    rules: dict[int, str] = {}
+    usual: dict[tuple[str, int], str] = {}
+    upstreams: dict[int, int] = {}
+    for i, step in enumerate(passed.steps):
+        columns["sender"].append(-1 if step.sender is None else _index(step.sender))
+        columns["receiver"].append(_index(step.receiver))
+        columns["slot"].append(step.slot)
+        columns["contribution"].append(quantities.of(step.contribution))
+        after = quantities.of(step.after)
+        columns["after"].append(after)
+        if step.sender is not None:
+            record = graph[step.sender]
+            edge = step.sender, step.slot
+            if edge not in usual:
+                slots = recipe(order[_index(step.sender)], record, graph)["slots"]
+                usual[edge] = filled(slots[step.slot][1], record, graph)
+            if usual[edge] != step.rule:
+                rules[i] = text.cut(step.rule, _MOST_RULE_CHARACTERS)
+            upstream = quantities.of(step.upstream)
+            if upstream != held.get(step.sender):
+                upstreams[i] = upstream
+        elif step.rule != "the seed":
+            rules[i] = text.cut(step.rule, _MOST_RULE_CHARACTERS)
+        held[step.receiver] = after
+    return columns | {"rules": rules, "upstreams": upstreams}
 
 
-def _leaves(graph: Graph) -> list[NodeRecord]:
+def leaves_worth_listing(graph: Graph) -> list[NodeRecord]:
     """The leaves that take a gradient, without the numbers that a program of Values is written with; with them where
     there is nothing else."""
     leaves = [node for node in graph.nodes if node.is_leaf and node.requires_grad]
     return [node for node in leaves if node.named or np.shape(node.data)] or leaves
 
 
-def _step_row(step: Step, graph: Graph, quantities: Quantities, words: Interned) -> list[int | str | None]:
-    """One step as a row of _STEP_FIELDS."""
-
-    def word(text_of_step: str | None) -> int | None:
-        return None if text_of_step is None else words.index(text.cut(text_of_step, _MOST_RULE_CHARACTERS))
-
-    return [
-        None if step.sender is None else _index(step.sender),
-        _index(step.receiver),
-        step.slot,
-        quantities.of(step.contribution),
-        quantities.of(step.before),
-        quantities.of(step.after),
-        quantities.of(step.upstream),
-        quantities.of(step.local),
-        word(step.local_text),
-        word(step.rule),
-        _rule_kind(step, graph),
-    ]
-
-
-def _rule_kind(step: Step, graph: Graph) -> str:
-    """What `step.rule` is: an expression ("code"), the name of an operation's rule ("name"), or a mention of the rule
-    that the user assigned ("own")."""
-    if step.rule.startswith(OWN_RULE):
-        return "own"
-    named = step.sender is None or step.rule.startswith(UNKNOWN_RULE.format(op=graph[step.sender].op))
-    return "name" if named else "code"
+def _one_line(name: str) -> str:
+    """A name without the control characters that stand for names in a recipe."""
+    return name.replace("\x01", " ").replace("\x02", " ")
 
 
 def _index(key: str) -> int:
     return int(key[1:])
-
-
-def _node_widths(nodes: list[dict], passes: dict[str, list[list]], quantities: list[dict]) -> list[int]:
-    """Wide enough for the title and for the widest number that any node shows at any step."""
-    receiver, after = _STEP_FIELDS.index("receiver"), _STEP_FIELDS.index("after")
-    longest = [len(quantities[node["data"]]["text"]) for node in nodes]
-    for row in (row for steps in passes.values() for row in steps):
-        longest[row[receiver]] = max(longest[row[receiver]], len(quantities[row[after]]["text"]))
-    numbers = _ROW_NAME_WIDTH + max(len(_CONSTANT), *longest) * _VALUE_CHARACTER
-    return [round(max(numbers, len(node["short"]) * _TITLE_CHARACTER) + _PADDING) for node in nodes]
-
-
-def _chip_width(passes: dict[str, list[list]], quantities: list[dict]) -> int:
-    sent = _STEP_FIELDS.index("contribution")
-    longest = max(len(quantities[row[sent]]["chip"]) for steps in passes.values() for row in steps)
-    return round(longest * _CHIP["character"] + _CHIP["padding"])
-
-
-def _layout(layout: Layout) -> dict[str, Any]:
-    return {"width": layout.width, "height": layout.height, "nodes": layout.nodes, "edges": layout.edges}

@@ -1,41 +1,48 @@
 // The step just taken, in words and numbers.
 
 function now(run, moment) {
-  const { step, mode } = moment;
+  const { step } = moment;
   if (!step) return opening(run);
-  const parts = step.sender ? [...sending(step), ...arriving(step, mode)] : [seeding(step)];
-  if (moment.ended) parts.push(verdict(run, mode));
+  if (step.phase === "forward") return computing(run, step);
+  if (step.phase === "update") return updating(run, moment);
+  const parts = step.sender ? [...sending(run, step), ...arriving(run, step)] : [seeding(step)];
+  if (step.number === run.decisive() && step.mode === "add") parts.push(...point(run, step));
+  if (step.number === run.forward.length + run.pass(step.mode).length) parts.push(verdict(run, step.mode));
   return parts;
 }
 
 // -- before the first step: what will happen, and why it matters --------------------------------------------
 
 function opening(run) {
-  const count = `${contributions(run.length)} will go backward from `;
+  const count = run.forward.length === 1 ? "1 value is" : `${run.forward.length} values are`;
+  const forward = `First ${count} computed, from the leaves on. Then ${contributions(run.pass("add").length)} will go backward from `;
   const rule = ", one at a time: a node sends to each operand the local derivative times its own gradient.";
   const agree = () => paragraph("verdict", "Here ", code("+="), " and ", code("="), " give the same gradients.");
   const keys = "Press Play, or go step by step with the arrow keys. ";
-  const mode = [html("kbd", {}, "m"), " switches between ", code("+="), " and ", code("="), "."];
+  const mode = [html("kbd", {}, "m"), " changes the engine: ", code("+="), ", ", code("="), ", or recursion."];
   return [
-    paragraph("", count, code(run.root.name), rule),
-    ...(run.wrong.length ? warning(run) : [agree()]),
+    paragraph("", forward, code(run.root.name), rule),
+    ...(run.wrong("overwrite").length ? warning(run) : [agree()]),
+    ...oddWords(run),
     paragraph("muted", keys, ...mode),
   ];
 }
 
 function warning(run) {
-  const example = run.wrong.find((node) => run.leaves.includes(node)) ?? run.wrong[0];
-  const wrongly = run.moment("overwrite", run.length).gradients[example.index];
+  const wrong = run.wrong("overwrite");
+  const example = wrong.find((node) => run.leaves.includes(node)) ?? wrong[0];
+  const wrongly = run.pass("overwrite").end(example.index);
   const ends = ["With ", code("+="), " it ends at ", amount(run.truth[example.index]), ", which is right. "];
   const fails = ["With ", code("="), " it ends at ", amount(wrongly), "."];
   const parts = [paragraph("verdict", ...uses(run, example), ...ends, ...fails)];
-  if (run.wrong.length === 1) return parts;
-  const all = ` gets ${run.wrong.length} of ${run.nodes.length} gradients wrong.`;
+  if (wrong.length === 1) return parts;
+  const all = ` gets ${wrong.length} of ${run.nodes.length} gradients wrong.`;
   return [...parts, paragraph("", "In all, ", code("="), all)];
 }
 
 function uses(run, node) {
-  const sent = run.ledger("add", run.length, node).map(({ step }) => amount(step.contribution, "chip"));
+  const pass = run.pass("add");
+  const sent = pass.to(node.index).map((i) => amount(pass.contribution(i), "chip"));
   const grad = code(`${node.name}.grad`);
   if (sent.length === 1) return [grad, " comes from a gradient that ", code("="), " gets wrong. "];
   const which = sent.length > 4 ? [] : [": ", ...enumeration(sent)];
@@ -48,7 +55,56 @@ function enumeration(items) {
   return [...between(items.slice(0, -1), ", "), " and ", items[items.length - 1]];
 }
 
-// -- a step -------------------------------------------------------------------------------------------------
+// Where nan or inf first came into the forward pass: usually the cause of what is odd later.
+function oddWords(run) {
+  const node = run.firstOdd();
+  if (!node) return [];
+  const from = node.parents.map((i) => run.nodes[i]);
+  const operands = [...new Set(from)].map((parent) => html("span", {}, code(parent.name), " = ", amount(parent.data)));
+  const rest = operands.length ? [", from ", ...between(operands, ", ")] : [", a leaf"];
+  return [paragraph("verdict bad", "The first value that is not finite: ", code(node.title), " = ", amount(node.data), ...rest, ".")];
+}
+
+// -- the forward pass ---------------------------------------------------------------------------------------
+
+function computing(run, { node }) {
+  const operands = [...new Set(node.parents)].map((i) => run.nodes[i]);
+  const parts = [
+    paragraph("", "Forward: ", bold(node.name), " is computed from ", ...between(operands.map((parent) => bold(parent.name)), ", "), ":"),
+  ];
+  if (isArray(node.data)) {
+    const given = operands.map((parent) => [[code(parent.name)], amount(parent.data)]);
+    parts.push(list(...given, [["= ", code(node.formula)], result(node.data)]));
+  } else {
+    const given = operands.map((parent) => html("span", {}, code(parent.name), " = ", amount(parent.data)));
+    parts.push(paragraph("update", code(node.formula), " = ", result(node.data)), paragraph("muted", ...between(given, ", ")));
+  }
+  if (node === run.firstOdd()) parts.push(...oddWords(run));
+  if (node === run.root) parts.push(paragraph("muted", "This is the root. The backward pass starts here."));
+  return parts;
+}
+
+// -- the update ---------------------------------------------------------------------------------------------
+
+function updating(run, { step, at, mode }) {
+  const { node, before, after, contribution, words } = step;
+  const none = html("i", { class: "muted" }, "no gradient");
+  const lines = isArray(before)
+    ? [list([["before"], amount(before)], [["gradient"], contribution ? amount(contribution) : none], [["after"], result(after)])]
+    : [paragraph("update", amount(before), " → ", result(after)), paragraph("muted", "Its gradient: ", contribution ? amount(contribution) : none)];
+  const parts = [paragraph("", "Update: ", bold(node.name), " by ", code(words.replace("{}", node.name))), ...lines];
+  return at === run.length(mode) ? [...parts, ...afterUpdate(run, mode)] : parts;
+}
+
+function afterUpdate(run, mode) {
+  const moved = run.rootAfterUpdate(mode);
+  if (!moved) return [];
+  const before = run.root.data;
+  const way = moved.value < before.value ? "lower" : moved.value > before.value ? "higher" : "the same";
+  return [paragraph("verdict", "With these values ", code(run.root.name), " would be ", result(moved), `: ${way}, from `, amount(before), ".")];
+}
+
+// -- a step of the backward pass ----------------------------------------------------------------------------
 
 function seeding({ receiver, contribution }) {
   const start = ["The pass starts at the end: ", code(`${receiver.name}.grad`), " = ", result(contribution)];
@@ -57,15 +113,29 @@ function seeding({ receiver, contribution }) {
   return paragraph("", ...start, ", because d", name(), "/d", name(), " is 1.");
 }
 
-function sending(step) {
-  const { sender, receiver, contribution } = step;
+function sending(run, step) {
+  const { sender, receiver, contribution, edge } = step;
   const sentence = paragraph("", bold(sender.name), " sends to ", bold(receiver.name), ":");
-  if (step.ruleKind === "own") return [sentence, ...measured(step)];
+  const blocked = run.blocked[edge.index];
+  const why = blocked ? [paragraph("blocked", "Blocked: ", bold(blocked), ".")] : [];
+  if (step.ruleKind === "own") return [sentence, ...measured(step), ...why];
   if (step.local === null) {
     const term = step.ruleKind === "code" ? code(step.rule) : `by ${step.rule}`;
-    return [sentence, list([["contribution ", term], result(contribution)])];
+    return [sentence, list([["contribution ", term], result(contribution)]), ...thumbnails(step), ...why];
   }
-  return [sentence, isArray(contribution) ? elementwise(step) : product(step)];
+  const body = isArray(contribution) ? elementwise(step) : product(step);
+  const summed = step.summed ? [paragraph("muted", "Broadcasting is undone: summed over ", step.summed, ".")] : [];
+  return [sentence, body, ...summed, ...thumbnails(step), ...why];
+}
+
+// What is sent and what it meets, as small heat maps, where these are too large to be written out.
+function thumbnails({ upstream, contribution, after }) {
+  if (!contribution.more) return [];
+  const shown = [["upstream", upstream], ["contribution", contribution], ["grad after", after]];
+  const figures = shown.filter(([, quantity]) => quantity?.grid).map(([name, { grid }]) => {
+    return html("figure", {}, html("figcaption", {}, name), heatMap(grid, { small: true, label: name }));
+  });
+  return [html("div", { class: "maps" }, ...figures)];
 }
 
 // A rule of the user's own says nothing of how it comes to what it sends.
@@ -90,12 +160,22 @@ function elementwise({ sender, contribution, local, localText, upstream }) {
   );
 }
 
-function arriving(step, mode) {
-  const { receiver, before, contribution } = step;
+function arriving(run, step) {
+  const { receiver, before, contribution, mode } = step;
   const taken = isArray(contribution) ? "contribution" : amount(contribution);
-  const line = paragraph("update", code(`${receiver.name}.grad ${OPERATORS[mode]} `), taken);
-  if (!before) return [line, paragraph("muted", "The first to arrive.")];
-  return mode === "add" ? [line, sum(step)] : [line, replacement(step), loss(before)];
+  const line = paragraph("update", code(`${receiver.name}.grad ${MODES[mode].operator} `), taken);
+  const early = mode === "recursion" ? tooEarly(run, step) : [];
+  if (!before) return [line, paragraph("muted", "The first to arrive."), ...early];
+  return mode === "overwrite" ? [line, replacement(step), loss(before)] : [line, sum(step), ...early];
+}
+
+// What recursion does wrong at a step: the sender's gradient is not complete yet, or was sent before.
+function tooEarly(run, { sender, place }) {
+  const pass = run.pass("recursion");
+  const again = pass.earlierOnEdge[place] >= 0;
+  const later = pass.last[sender.index] > place;
+  if (again) return [paragraph("wrong", bold(sender.name), " has sent along this edge before, and sends all that it holds again.")];
+  return later ? [paragraph("wrong", "Too early: more is still to come to ", code(`${sender.name}.grad`), ".")] : [];
 }
 
 function sum({ before, contribution, after }) {
@@ -121,14 +201,31 @@ function loss(before) {
   return paragraph("wrong", bold(`${isArray(before) ? "What it held" : before.short} is lost.`));
 }
 
+// At the step that the page opens with: what one character would change.
+function point(run, { receiver, before, contribution }) {
+  if (!before) return [];
+  const wrongly = run.pass("overwrite").end(receiver.index);
+  if (wrongly === run.truth[receiver.index]) return [];
+  const held = isArray(before) ? "what it held" : amount(before);
+  const ends = isArray(wrongly) ? ["."] : [", and ", code(`${receiver.name}.grad`), " would end at ", html("s", {}, amount(wrongly)), " in place of ", amount(run.truth[receiver.index]), "."];
+  return [
+    paragraph("verdict", `Two contributions meet here. With `, code("="), " in the place of ", code("+="), ", ", held, " would be lost", ...ends, " Nothing would raise."),
+    paragraph("muted", "Go back with ← , to the start with Home; ", html("kbd", {}, "m"), " changes the engine."),
+  ];
+}
+
 function verdict(run, mode) {
   if (mode === "add") return paragraph("verdict", "The pass is over: every contribution was added up.");
-  const { wrong, nodes } = run;
-  if (!wrong.length) return paragraph("verdict", "The pass is over, and in this graph = did no harm.");
+  const wrong = run.wrong(mode);
+  const { nodes } = run;
+  const { cut } = run.pass(mode);
+  const stopped = cut ? `Stopped here: this recursion takes ${cut.toLocaleString("en")} steps in all, where the right order takes ${run.pass("add").length}. ` : "";
+  const harmless = mode === "overwrite" ? "in this graph = did no harm." : "in this graph no inner node is used twice, so the order did no harm.";
+  if (!wrong.length) return paragraph("verdict", stopped, `The pass is over, and ${harmless}`);
   const verb = wrong.length > 1 ? "are" : "is";
-  const count = `The pass is over, and ${wrong.length} of ${nodes.length} gradients ${verb} wrong: `;
+  const over = cut ? "" : "The pass is over, and ";
   const names = between(wrong.slice(0, 3).map((node) => bold(node.name)), ", ");
-  return paragraph("verdict bad", count, ...names, wrong.length > 3 ? ", …" : ".", " No error was raised.");
+  return paragraph("verdict bad", stopped, `${over}${wrong.length} of ${nodes.length} gradients ${verb} wrong: `, ...names, wrong.length > 3 ? ", …" : ".", " No error was raised.");
 }
 
 function contributions(count) {
@@ -144,11 +241,13 @@ function list(...entries) {
 
 function narration(run, moment) {
   const { step, mode } = moment;
-  if (!step) return `Start of the backward pass, ${contributions(run.length)} to come.`;
+  if (!step) return `Start: ${run.forward.length} values to compute, then ${contributions(run.pass("add").length)}.`;
+  if (step.phase === "forward") return `Step ${step.number}, forward: ${step.node.title} is ${step.node.data.short}.`;
+  if (step.phase === "update") return `Step ${step.number}, update: ${step.node.name} from ${step.before.short} to ${step.after.short}.`;
   const { sender, receiver, before, contribution, after } = step;
   const sent = sender ? `${sender.name} sends ${contribution.short} to ${receiver.name}; ` : "the seed; ";
   const lost = mode === "overwrite" && before && before.sign !== 0 ? ` ${before.short} is lost.` : "";
-  const wrong = mode === "add" ? "" : `, wrong gradients: ${run.wrong.length}`;
-  const end = moment.ended ? ` End of the pass${wrong}.` : "";
+  const wrong = mode === "add" ? "" : `, wrong gradients: ${run.wrong(mode).length}`;
+  const end = step.number === run.forward.length + run.pass(mode).length ? ` End of the pass${wrong}.` : "";
   return `Step ${step.number}: ${sent}${receiver.name}.grad is ${after.short}.${lost}${end}`;
 }

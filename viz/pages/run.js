@@ -1,115 +1,357 @@
-// The recorded pass: what every node and edge holds after any number of steps. No drawing, no page.
-//
-// A *quantity* is a number or array as text, made in Python. Equal quantities are the same object.
-
-const OPERATORS = { add: "+=", overwrite: "=" };
+// A run: forward pass, seed, contributions and update as numbered steps, in each mode, and the moment that is shown.
+// No drawing, no page.
 
 class Run {
   constructor(data) {
-    const quantity = (i) => (i === null ? null : data.quantities[i]);
-    this.nodeHeight = data.nodeHeight;
-    this.chip = data.chip;
-    this.layouts = data.layouts;
-    this.nodes = data.nodes.map((node, index) => ({ ...node, index, data: quantity(node.data), uses: 0 }));
-    this.edges = data.edges.map(([parent, child, slot], index) => ({ parent, child, slot, index, longest: 0 }));
-    this.leaves = data.leaves.map((i) => this.nodes[i]); // those worth listing, in a graph too large to list all
-    this.root = this.nodes[this.nodes.length - 1];
-    this.edgeAt = new Map(this.edges.map((edge) => [`${edge.child}:${edge.slot}`, edge]));
-    for (const edge of this.edges) this.nodes[edge.parent].uses += 1;
-    this.spread();
+    this.source = data;
+    this.model = new Model(data);
+    this.nodes = this.model.nodes;
+    this.edges = this.model.edges;
+    this.groups = this.model.groups;
+    this.root = this.model.root;
+    this.leaves = this.model.leaves;
+    this.modes = Object.keys(MODES).filter((mode) => data.scalars || data.passes[mode]);
+    this.forward = this.nodes.filter((node) => !node.leaf);
+    this.forwardNumber = new Int32Array(this.nodes.length);
+    this.forward.forEach((node, i) => (this.forwardNumber[node.index] = i + 1));
+    this.rate = data.update ? data.update.rate ?? null : null;
+    this.updated = data.update ? data.update.nodes.map((i) => this.nodes[i]) : [];
+    this.edits = new Map(); // leaf -> the number that the reader gave it
+    this.quantities = data.quantities ? new Map() : null;
+    if (data.scalars) {
+      const constant = this.nodes.map((node) => node.constant);
+      this.original = new ScalarGraph(data.scalars, data.parents, constant);
+    }
+    this.compute();
+  }
+
+  // Everything that depends on the numbers.
+  compute() {
+    const { source } = this;
+    this.scalars = this.edits.size ? this.original.recompute(this.edits) : this.original;
+    this.model.quantityOf = this.scalars
+      ? (i) => scalar(this.scalars.data[i])
+      : (i) => this.quantity(source.data[i]);
     this.passes = {};
-    for (const mode of Object.keys(OPERATORS)) {
-      this.passes[mode] = data.passes[mode].map((row, i) => this.step(row, i + 1, data, quantity));
-    }
-    for (const { edge, contribution } of Object.values(this.passes).flat()) {
-      if (edge) edge.longest = Math.max(edge.longest, contribution.chip.length);
-    }
-    this.length = this.passes.add.length;
-    this.truth = this.moment("add", this.length).gradients;
-    const spoilt = this.moment("overwrite", this.length).gradients;
-    this.wrong = this.nodes.filter((node) => spoilt[node.index] !== this.truth[node.index]);
-    this.odd = this.everOdd();
+    this.steps = new Map();
+    this.moment = new Moment(this);
+    this.differences = new Map();
+    this.blocked = this.edges.map((edge) => this.blockedWords(edge));
+    const right = this.pass("add");
+    this.truth = this.nodes.map((node) => right.end(node.index));
+    this.wrongIn = {};
   }
 
-  // The nodes that hold nan or inf at some step, with += or with =.
-  everOdd() {
-    const odd = new Set(this.nodes.filter((node) => node.data.odd));
-    for (const { receiver, after } of Object.values(this.passes).flat()) if (after.odd) odd.add(receiver);
-    return odd;
+  // Run again with another number in a leaf; null puts back what it had.
+  edit(node, value) {
+    if (value === null || Object.is(value, this.original.data[node.index])) this.edits.delete(node.index);
+    else this.edits.set(node.index, value);
+    this.compute();
   }
 
-  // How far along each edge, from the receiver on, its chip sits: half way; where several edges join the same two
-  // nodes, one behind the other and away from what is written under the receiver.
-  spread() {
-    const parallel = new Map();
-    for (const edge of this.edges) {
-      const key = `${edge.parent}:${edge.child}`;
-      parallel.set(key, [...(parallel.get(key) ?? []), edge]);
-    }
-    for (const edges of parallel.values()) {
-      edges.forEach((edge, i) => {
-        edge.fraction = edges.length === 1 ? 0.5 : 0.42 + (0.36 * i) / (edges.length - 1);
-      });
-    }
+  get editable() {
+    return Boolean(this.source.scalars?.computable);
   }
 
-  step(row, number, data, quantity) {
-    const field = Object.fromEntries(data.stepFields.map((name, i) => [name, row[i]]));
-    const word = (i) => (i === null ? null : data.words[i]);
+  quantity(i) {
+    if (!this.quantities.has(i)) {
+      const record = this.source.quantities[i];
+      const isScalar = typeof record !== "object";
+      this.quantities.set(i, isScalar ? scalar(Number(record === "inf" ? Infinity : record === "-inf" ? -Infinity : record)) : record);
+    }
+    return this.quantities.get(i);
+  }
+
+  pass(mode) {
+    this.passes[mode] ??= this.scalars
+      ? new ComputedPass(mode, this.model, this.scalars.pass(mode))
+      : new RecordedPass(mode, this.model, this.source.passes[mode], (i) => this.quantity(i), this.source.hooked[mode]);
+    return this.passes[mode];
+  }
+
+  // The phases that a mode has, with the numbers of their first and last steps.
+  phases(mode) {
+    const forward = this.forward.length;
+    const backward = forward + this.pass(mode).length;
+    const all = [
+      { name: "forward", first: 1, last: forward },
+      { name: "backward", first: forward + 1, last: backward },
+      { name: "update", first: backward + 1, last: backward + this.updated.length },
+    ];
+    return all.filter(({ first, last }) => last >= first);
+  }
+
+  length(mode) {
+    return this.forward.length + this.pass(mode).length + this.updated.length;
+  }
+
+  // Step number 1, 2, ..., the same object each time.
+  step(mode, number) {
+    const key = `${mode} ${number}`;
+    if (!this.steps.has(key)) this.steps.set(key, this.findStep(mode, number));
+    return this.steps.get(key);
+  }
+
+  findStep(mode, number) {
+    const pass = this.pass(mode);
+    const i = number - 1 - this.forward.length;
+    if (i < 0) return { number, phase: "forward", mode, node: this.forward[number - 1] };
+    if (i >= pass.length) return this.updateStep(mode, number, this.updated[i - pass.length]);
+    const receiver = this.nodes[pass.receiver[i]];
+    const values = { contribution: pass.contribution(i), before: pass.before(i), after: pass.after(i) };
+    const common = { number, place: i, mode, receiver, ...values };
+    if (pass.sender[i] < 0) {
+      return { ...common, phase: "seed", sender: null, edge: null, upstream: null, local: null, rule: pass.remark(i) ?? "the seed" };
+    }
+    const sender = this.nodes[pass.sender[i]];
+    const edge = this.edges[pass.edge[i]];
+    const words = sender.rule(edge.slot);
     return {
-      number,
-      sender: field.sender === null ? null : this.nodes[field.sender],
-      receiver: this.nodes[field.receiver],
-      edge: field.sender === null ? null : this.edgeAt.get(`${field.sender}:${field.slot}`),
-      contribution: quantity(field.contribution),
-      before: quantity(field.before),
-      after: quantity(field.after),
-      upstream: quantity(field.upstream),
-      local: quantity(field.local),
-      localText: word(field.localText),
-      rule: word(field.rule),
-      ruleKind: field.ruleKind,
+      ...common,
+      phase: "backward",
+      sender,
+      edge,
+      upstream: pass.upstream(i),
+      local: words.local === null ? null : this.local(edge),
+      localText: words.local,
+      rule: pass.remark(i) ?? words.rule,
+      ruleKind: words.kind,
+      summed: words.summed,
     };
   }
 
-  // After the first `at` steps: the step just taken (null at the start), each node's gradient (null if nothing has
-  // arrived), and for each edge what came along it: { step, lost }, lost meaning that a later `=` replaced it.
-  moment(mode, at) {
-    const steps = this.passes[mode];
-    const gradients = new Array(this.nodes.length).fill(null);
-    const arrivals = new Array(this.edges.length).fill(null);
-    const latest = new Map();
-    let seed = null;
-    for (const step of steps.slice(0, at)) {
-      const arrival = { step, lost: false };
-      const replaced = latest.get(step.receiver);
-      if (replaced) replaced.lost = this.isLost(mode, replaced.step);
-      latest.set(step.receiver, arrival);
-      gradients[step.receiver.index] = step.after;
-      if (step.edge) arrivals[step.edge.index] = arrival;
-      else seed = arrival;
-    }
-    return { mode, at, step: at ? steps[at - 1] : null, gradients, arrivals, seed, ended: at === this.length };
+  // d(child)/d(parent) of an edge, null where it is not known or is no product.
+  local(edge) {
+    if (this.scalars) return scalar(this.scalars.local[edge.index]);
+    const i = this.source.locals[edge.index];
+    return i === undefined ? null : this.quantity(i);
+  }
+
+  updateStep(mode, number, node) {
+    const grad = this.pass(mode).end(node.index);
+    const { update } = this.source;
+    const after = this.scalars
+      ? scalar(this.scalars.data[node.index] - this.rate * (grad?.value ?? 0))
+      : this.quantity(update.after[mode][update.nodes.indexOf(node.index)]);
+    return { number, phase: "update", mode, node, before: node.data, after, contribution: grad, words: update.words };
+  }
+
+  // What the root would be with the updated leaves; null where the page cannot work it out.
+  rootAfterUpdate(mode) {
+    if (!this.editable || !this.updated.length) return null;
+    const values = new Map(this.edits);
+    const first = this.length(mode) - this.updated.length + 1;
+    this.updated.forEach((node, i) => values.set(node.index, this.step(mode, first + i).after.value));
+    return scalar(this.original.recompute(values).data[this.root.index]);
+  }
+
+  // The nodes whose gradient a mode gets wrong.
+  wrong(mode) {
+    this.wrongIn[mode] ??= mode === "add" ? [] : this.nodes.filter(({ index }) => this.pass(mode).end(index) !== this.truth[index]);
+    return this.wrongIn[mode];
+  }
+
+  moveTo(mode, at) {
+    this.moment.moveTo(mode, Math.min(Math.max(at, 0), this.length(mode)));
+    return this.moment;
   }
 
   // Every contribution to a node's gradient in the order of arrival, also those still to come.
   ledger(mode, at, node) {
-    const steps = this.passes[mode].filter((step) => step.receiver === node);
-    const arrived = steps.filter((step) => step.number <= at).length;
-    return steps.map((step, i) => ({
-      step,
-      arrived: i < arrived,
-      lost: i < arrived - 1 && this.isLost(mode, step),
+    const pass = this.pass(mode);
+    const offset = this.forward.length + 1;
+    const places = pass.to(node.index);
+    const arrived = places.filter((i) => i + offset <= at).length;
+    return places.map((i, k) => ({
+      step: this.step(mode, i + offset),
+      arrived: k < arrived,
+      lost: k < arrived - 1 && pass.isLost(i),
     }));
   }
 
-  // Whether what a step brought is gone when another one comes to the same gradient: not if it was 0.
-  isLost(mode, step) {
-    return mode === "overwrite" && step.contribution.sign !== 0;
+  // The numbers of the steps that write to a node's gradient.
+  writes(mode, node) {
+    return this.pass(mode).to(node.index).map((i) => i + this.forward.length + 1);
   }
 
-  // What the sender of a step sends, in order: the lines of its rule.
+  // What the sender of a step sends in one go, in order: the lines of its rule.
   siblings(mode, step) {
-    return this.passes[mode].filter((other) => other.sender === step.sender);
+    const pass = this.pass(mode);
+    let first = step.place;
+    let last = step.place;
+    const same = (i) => i >= 0 && i < pass.length && pass.sender[i] === step.sender.index;
+    while (same(first - 1) && pass.edge[first - 1] < pass.edge[first]) first -= 1;
+    while (same(last + 1) && pass.edge[last + 1] > pass.edge[last]) last += 1;
+    return Array.from({ length: last - first + 1 }, (_, i) => this.step(mode, first + i + this.forward.length + 1));
+  }
+
+  // Why nothing, or next to nothing, passes along an edge, in words; null where it does.
+  blockedWords(edge) {
+    if (!this.edits.size) return this.source.blocked[edge.index] ?? null;
+    const node = this.nodes[edge.child];
+    const slope = this.scalars.local[edge.index];
+    const op = node.op.toLowerCase();
+    if (op === "relu" && slope === 0) return "dead relu";
+    if ((op === "tanh" || op === "sigmoid") && Math.abs(slope) < 0.01) return `saturated ${op}`;
+    return op === "*" && slope === 0 ? "zero factor" : null;
+  }
+
+  // d(root)/d(node) by finite differences: { text, agrees } or null where there is none.
+  difference(node) {
+    if (!this.differences.has(node.index)) this.differences.set(node.index, this.findDifference(node));
+    return this.differences.get(node.index);
+  }
+
+  findDifference(node) {
+    if (node.constant || !this.truth[node.index]) return null;
+    if (this.editable) {
+      const found = this.scalars.slopeByDifferences(node.index);
+      return { text: scalar(found.value).text, agrees: found.agrees(this.truth[node.index].value) };
+    }
+    const found = this.source.checks?.[node.index];
+    return found ? { text: found.words, agrees: found.agrees } : null;
+  }
+
+  // The first value of the forward pass that is nan or inf although its operands are not; null if there is none.
+  firstOdd() {
+    const isOdd = (node) => Boolean(node.data.odd);
+    return this.nodes.find((node) => isOdd(node) && !node.parents.some((i) => isOdd(this.nodes[i]))) ?? null;
+  }
+
+  // The step that makes the point: where the contribution arrives beside one that `=` would lose; else the last one.
+  decisive() {
+    const wrong = this.wrong("overwrite");
+    const pass = this.pass("add");
+    const meets = (node) => pass.to(node.index).length > 1;
+    const example = wrong.find((node) => meets(node) && this.leaves.includes(node)) ?? wrong.find(meets);
+    const offset = this.forward.length + 1;
+    return example ? pass.to(example.index)[1] + offset : this.forward.length + pass.length;
+  }
+}
+
+// What every node and edge holds after some number of steps. Moving by one step changes only what that step touches.
+class Moment {
+  constructor(run) {
+    this.run = run;
+    this.mode = null;
+    this.at = 0;
+  }
+
+  get step() {
+    return this.at ? this.run.step(this.mode, this.at) : null;
+  }
+
+  // Whether the forward pass has come to a node. (A function that goes without the moment it belongs to.)
+  get computed() {
+    return (node) => node.leaf || this.run.forwardNumber[node.index] <= this.at;
+  }
+
+  // Whether the backward pass is over.
+  get ended() {
+    return this.at >= this.run.forward.length + this.pass.length;
+  }
+
+  get phase() {
+    if (this.at <= this.run.forward.length) return "forward";
+    return this.at > this.run.forward.length + this.pass.length ? "update" : "backward";
+  }
+
+  // What an updated leaf holds now; null where it was not updated yet.
+  updated(node) {
+    const { run } = this;
+    const i = run.updated.indexOf(node);
+    const first = run.forward.length + this.pass.length + 1;
+    return i >= 0 && first + i <= this.at ? run.step(this.mode, first + i).after : null;
+  }
+
+  moveTo(mode, at) {
+    if (mode !== this.mode) this.start(mode);
+    else this.changed = { nodes: new Set(), edges: new Set() };
+    const far = Math.abs(at - this.at) > 2000;
+    this.touch(this.at);
+    while (this.at < at) this.apply((this.at += 1));
+    while (this.at > at) this.undo(this.at--);
+    this.touch(this.at);
+    if (far) this.changed = null;
+  }
+
+  start(mode) {
+    this.mode = mode;
+    this.at = 0;
+    this.pass = this.run.pass(mode);
+    this.gradients = new Array(this.run.nodes.length).fill(null);
+    this.arrivals = new Array(this.run.edges.length).fill(null);
+    this.came = new Array(this.pass.length).fill(null);
+    this.seed = null;
+    this.changed = null;
+  }
+
+  // The step's nodes and edges look different while it is the current one.
+  touch(number) {
+    if (!this.changed || !number) return;
+    const { node, sender, receiver, edge } = this.run.step(this.mode, number);
+    for (const one of [node, sender, receiver]) if (one) this.changed.nodes.add(one.index);
+    if (edge) this.changed.edges.add(edge.index);
+    if (node && !node.leaf) node.parents.forEach((_, slot) => this.changed.edges.add(node.firstEdge + slot));
+    if (this.ended !== this.wasEnded) this.changed = null; // wrong gradients are marked at the end
+    this.wasEnded = this.ended;
+  }
+
+  apply(number) {
+    const i = number - 1 - this.run.forward.length;
+    if (i < 0 || i >= this.pass.length) return this.note(number);
+    const arrival = new Arrival(this, number);
+    this.came[i] = arrival;
+    const replaced = this.pass.earlier[i];
+    if (replaced >= 0) this.mark(replaced, this.pass.isLost(replaced));
+    const receiver = this.pass.receiver[i];
+    this.gradients[receiver] = i === this.pass.last[receiver] ? this.pass.end(receiver) : this.pass.after(i);
+    if (this.pass.edge[i] < 0) this.seed = arrival;
+    else this.arrivals[this.pass.edge[i]] = arrival;
+    this.note(number);
+  }
+
+  undo(number) {
+    this.note(number);
+    const i = number - 1 - this.run.forward.length;
+    if (i < 0 || i >= this.pass.length) return;
+    this.came[i] = null;
+    const replaced = this.pass.earlier[i];
+    if (replaced >= 0) this.mark(replaced, false);
+    this.gradients[this.pass.receiver[i]] = this.pass.before(i);
+    if (this.pass.edge[i] < 0) this.seed = null;
+    else this.arrivals[this.pass.edge[i]] = this.pass.earlierOnEdge[i] < 0 ? null : this.came[this.pass.earlierOnEdge[i]];
+  }
+
+  mark(i, lost) {
+    this.came[i].lost = lost;
+    if (this.changed && this.pass.edge[i] >= 0) this.changed.edges.add(this.pass.edge[i]);
+  }
+
+  note(number) {
+    if (!this.changed) return;
+    const i = number - 1 - this.run.forward.length;
+    if (i >= 0 && i < this.pass.length) {
+      this.changed.nodes.add(this.pass.receiver[i]);
+      if (this.pass.edge[i] >= 0) this.changed.edges.add(this.pass.edge[i]);
+    } else this.touch(number);
+  }
+}
+
+// What came along an edge. `lost`: a later `=` replaced it.
+class Arrival {
+  constructor(moment, number) {
+    this.moment = moment;
+    this.number = number;
+    this.lost = false;
+  }
+
+  get step() {
+    const { moment } = this;
+    return moment.run.step(moment.mode, this.number);
+  }
+
+  get isNow() {
+    return this.moment.at === this.number;
   }
 }

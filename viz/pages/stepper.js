@@ -2,54 +2,91 @@
 
 const PAUSE = 1200; // milliseconds between steps at speed 1
 
-const run = new Run(JSON.parse(byId("data").textContent));
-const state = { mode: "add", at: 0, pinned: null, over: null, timer: null };
+const data = JSON.parse(byId("data").textContent);
+const run = new Run(data);
+const folding = new Folding(run);
+const state = { mode: "add", at: 0, pinned: null, over: null, timer: null, stride: "contribution", overlay: false, quiz: null, element: null };
 const stage = byId("stage");
-const view = new GraphView(run, stage, { hover, pin });
+const view = new GraphView(run, stage, { hover, pin, toggle });
 const gradients = new GradientTable(run, byId("gradients"), pin);
-byId("odd-key").hidden = !run.odd.size;
+const scalarPane = data.unfolded?.graph ? new ScalarPane(data.unfolded, run, byId("scalars"), pickElement) : null;
 
 // -- showing ------------------------------------------------------------------------------------------------
 
 // Show the present state. Returns the moment shown.
 function show() {
-  const moment = run.moment(state.mode, state.at);
+  const moment = run.moveTo(state.mode, state.at);
   const selected = state.over ?? state.pinned;
+  view.setOpen(folding.open(moment.step));
   view.show(moment, selected);
-  showPanel(moment, selected ?? moment.step?.receiver ?? null);
-  showControls();
+  showPanel(moment, selected);
+  showControls(moment);
+  scalarPane?.show(moment);
   return moment;
 }
 
-function showPanel(moment, node) {
-  const rule = moment.step?.sender ? ruleLines(run, moment) : [];
-  byId("now").replaceChildren(...now(run, moment));
+function showPanel(moment, selected) {
+  const { step } = moment;
+  const node = selected ?? step?.receiver ?? step?.node ?? null;
+  const rule = step?.sender && !isAsking() ? ruleLines(run, moment) : [];
+  byId("now").replaceChildren(...(isAsking() ? state.quiz.question() : now(run, moment)));
   byId("code-part").hidden = !rule.length;
   byId("code").replaceChildren(...rule);
+  byId("node-part").hidden = !node;
   byId("ledger-part").hidden = !node;
   if (node) {
+    byId("node-title").replaceChildren(code(node.name));
+    showNode(node, moment);
     byId("ledger-title").replaceChildren(...ledgerTitle(node));
-    byId("ledger").replaceChildren(ledgerTable(run, moment, node), ...(node === state.pinned ? [keptNote()] : []));
+    byId("ledger").replaceChildren(ledgerTable(run, moment, node));
   }
   gradients.show(moment, node);
-  write(byId("narration"), narration(run, moment));
+  write(byId("narration"), isAsking() ? state.quiz.narration() : narration(run, moment));
 }
 
-function showControls() {
+// The node's own part is left alone while the reader types into it.
+function showNode(node, moment) {
+  const place = byId("node");
+  if (place.contains(document.activeElement) && place.shown === node && document.activeElement.matches("input")) return;
+  place.shown = node;
+  place.replaceChildren(...nodePart(run, moment, node, node === state.pinned));
+}
+
+function showControls(moment) {
   const { at, mode } = state;
+  const length = run.length(mode);
+  byId("slider").max = length;
   byId("slider").value = at;
-  byId("position").textContent = `step ${at} / ${run.length}`;
+  byId("slider").setAttribute("aria-valuetext", positionText(moment));
+  byId("position").textContent = positionText(moment);
   for (const id of ["first", "back"]) byId(id).setAttribute("aria-disabled", at === 0);
-  for (const id of ["forward", "last"]) byId(id).setAttribute("aria-disabled", at === run.length);
+  for (const id of ["forward", "last"]) byId(id).setAttribute("aria-disabled", at === length);
   document.querySelector(`[name=mode][value=${mode}]`).checked = true;
   document.body.classList.toggle("playing", state.timer !== null);
   byId("play").setAttribute("aria-label", state.timer === null ? "Play" : "Pause");
+  byId("quiz").setAttribute("aria-pressed", state.quiz !== null);
+  byId("overlay").setAttribute("aria-pressed", state.overlay);
+  showPhases(moment);
+}
+
+function positionText({ at, mode }) {
+  return `step ${at} / ${run.length(mode)}`;
+}
+
+// Where forward, backward and update lie on the slider.
+function showPhases({ mode, at }) {
+  const parts = run.phases(mode).map(({ name, first, last }) => {
+    const part = html("span", { style: `flex-grow:${last - first + 1}` }, last - first + 1 < run.length(mode) / 12 ? "" : name);
+    part.classList.toggle("current", at >= first && at <= last);
+    return part;
+  });
+  byId("phases").replaceChildren(...parts);
 }
 
 // -- changing -----------------------------------------------------------------------------------------------
 
 function go(at) {
-  state.at = Math.min(Math.max(at, 0), run.length);
+  state.at = Math.min(Math.max(at, 0), run.length(state.mode));
   state.over = null; // a pointer that merely rests on a node does not hold the panel there
   follow(show());
   writeAddress();
@@ -57,74 +94,163 @@ function go(at) {
 
 // Bring what a moment is about into view.
 function follow({ step }) {
-  view.follow(step ? [step.sender, step.receiver].filter(Boolean) : [run.root]);
+  const nodes = step ? [step.sender, step.receiver ?? step.node].filter(Boolean) : [run.root];
+  view.follow(nodes);
 }
 
+// The same phase of another mode: as far into it as now, and its end where it has fewer steps.
 function setMode(mode) {
+  if (!run.modes.includes(mode)) return;
+  const wasUpdate = run.moment.phase === "update";
+  const left = run.length(state.mode) - state.at;
+  const ends = run.length(mode) - run.updated.length;
   state.mode = mode;
-  show();
+  state.at = wasUpdate ? run.length(mode) - left : Math.min(state.at, ends);
+  follow(show());
   writeAddress();
 }
 
 // The node under the pointer, or null.
 function hover(node) {
+  if (state.over === node) return;
   state.over = node;
-  show();
+  const moment = run.moment;
+  view.show(moment, state.over ?? state.pinned);
+  showPanel(moment, state.over ?? state.pinned);
 }
 
 // Keep a node in view; a second time lets it go.
 function pin(node) {
-  state.pinned = node === state.pinned ? null : node;
-  show();
+  hold(node === state.pinned ? null : node);
 }
 
 function hold(node) {
   state.pinned = node;
   state.over = null;
-  return show();
+  const moment = show();
+  writeAddress();
+  return moment;
 }
 
 function release() {
-  return hold(null);
+  hold(null);
+}
+
+function toggle(group) {
+  folding.toggle(group, view.open.has(group));
+  show();
+  writeAddress();
+}
+
+// Choose a node and bring it into view, opening what it is in.
+function reach(node) {
+  folding.reveal(node);
+  hold(node);
+  view.follow([node]);
 }
 
 function play() {
-  if (state.at === run.length) go(0);
+  if (state.at === run.length(state.mode)) go(0);
   state.timer = setTimeout(tick, PAUSE / 4);
-  showControls();
+  showControls(run.moment);
 }
 
 function pause() {
   clearTimeout(state.timer);
   state.timer = null;
-  showControls();
+  showControls(run.moment);
 }
 
 function tick() {
-  go(state.at + 1);
-  if (state.at === run.length) pause();
+  go(next(1));
+  if (state.at === run.length(state.mode)) pause();
   else state.timer = setTimeout(tick, PAUSE / Number(byId("speed").value));
 }
 
-// A step that the reader takes ends the playing.
-function take(at) {
-  pause();
-  go(at);
+function next(direction) {
+  return strideFrom(run, state.mode, state.at, state.stride, direction);
 }
 
-// -- the address: #mode=overwrite&step=7 --------------------------------------------------------------------
+// A step that the reader takes ends the playing. In a quiz, a step forward is asked for before it is shown.
+function take(at) {
+  pause();
+  state.quiz?.cancel();
+  if (state.quiz && at === state.at + 1 && state.quiz.ask(at)) show();
+  else go(at);
+}
 
-function readAddress() {
-  const fields = new URLSearchParams(location.hash.slice(1));
-  if (Object.hasOwn(OPERATORS, fields.get("mode"))) state.mode = fields.get("mode");
-  const at = Number.parseInt(fields.get("step") ?? "0", 10);
-  go(Number.isNaN(at) ? 0 : at);
+function isAsking() {
+  return Boolean(state.quiz?.asked);
+}
+
+function setQuiz(on) {
+  state.quiz = on ? new Quiz(run, state, { go, show }) : null;
+  show();
+}
+
+function setOverlay(on) {
+  state.overlay = on;
+  view.setOverlay(on ? "grad" : "none");
+  show();
+  writeAddress();
+}
+
+// The reader chose a Value in the pane of scalars: its tensor and its element are chosen here too.
+function pickElement(node, element) {
+  state.element = element;
+  if (state.pinned !== node) hold(node);
+  else show();
+}
+
+// Another number in a leaf: both passes are run again.
+function edit(leaf, value) {
+  run.edit(leaf, value);
+  view.reset();
+  state.at = Math.min(state.at, run.length(state.mode));
+  show();
+  writeAddress();
+}
+
+// -- the address --------------------------------------------------------------------------------------------
+
+function address() {
+  const { mode, at, pinned, stride, overlay } = state;
+  return {
+    mode,
+    step: at,
+    node: pinned ? pinned.index : "",
+    by: stride === "contribution" ? "" : stride,
+    overlay: overlay ? "grad" : "",
+    groups: folding.text,
+    following: folding.following ? "" : "no",
+    leaf: [...run.edits].map(([index, value]) => `${index}:${value}`).join("~"),
+  };
 }
 
 function writeAddress() {
-  try {
-    history.replaceState(null, "", `#mode=${state.mode}&step=${state.at}`);
-  } catch {
-    // A page inside a notebook's frame has no address of its own.
+  writeFields(address());
+}
+
+function readAddress() {
+  const fields = readFields();
+  const at = Number.parseInt(fields.step, 10);
+  if (run.modes.includes(fields.mode)) state.mode = fields.mode;
+  state.pinned = run.nodes[Number.parseInt(fields.node, 10)] ?? null;
+  if (strides(run).includes(fields.by)) state.stride = byId("stride").value = fields.by;
+  state.overlay = fields.overlay === "grad";
+  view.setOverlay(fields.overlay === "grad" ? "grad" : "none");
+  folding.following = fields.following !== "no";
+  byId("following").checked = folding.following;
+  folding.text = fields.groups ?? "";
+  readEdits(fields.leaf ?? "");
+  go(Number.isNaN(at) ? run.decisive() : at);
+}
+
+function readEdits(text) {
+  if (!run.editable || (!text && !run.edits.size)) return;
+  for (const index of [...run.edits.keys()]) run.edit(run.nodes[index], null);
+  for (const part of text.split("~")) {
+    const [index, value] = part.split(":").map(Number);
+    if (run.nodes[index]?.leaf && Number.isFinite(value)) run.edit(run.nodes[index], value);
   }
 }

@@ -1,11 +1,12 @@
 // The panel below the step: the line that runs, where a gradient comes from, all gradients.
 
 const MOST_ROWS = 60;
+const MOST_ENTRIES = 100; // of a ledger
 
 function ruleLines(run, { step, mode }) {
   return run.siblings(mode, step).map((line) => {
     const sent = line.ruleKind === "code" ? line.rule : `...  # ${line.rule}`;
-    const text = `${line.receiver.name}.grad ${OPERATORS[mode]} ${sent}`;
+    const text = `${line.receiver.name}.grad ${MODES[mode].operator} ${sent}`;
     return html("span", line === step ? { class: "runs", "aria-current": "step" } : {}, text);
   });
 }
@@ -18,15 +19,13 @@ function ledgerTitle(node) {
 }
 
 function ledgerTable(run, moment, node) {
-  const entries = run.ledger(moment.mode, moment.at, node);
   if (node.constant) return paragraph("muted", "A constant takes no gradient.");
+  const entries = run.ledger(moment.mode, moment.at, node);
   if (!entries.length) return paragraph("muted", "Nothing is sent to it.");
-  const rows = entries.map((entry) => ledgerRow(entry, moment));
-  return table(["from", "contribution", moment.mode === "add" ? "total" : "holds"], rows);
-}
-
-function keptNote() {
-  return paragraph("muted", "Kept in view. Choose the node again, or press Escape, to let it go.");
+  const rows = entries.slice(0, MOST_ENTRIES).map((entry) => ledgerRow(entry, moment));
+  const found = table(["from", "contribution", moment.mode === "overwrite" ? "holds" : "total"], rows);
+  const rest = entries.length - rows.length;
+  return rest ? html("div", {}, found, paragraph("muted", `and ${rest} more`)) : found;
 }
 
 function ledgerRow({ step, arrived, lost }, moment) {
@@ -47,8 +46,9 @@ class GradientTable {
     const nodes = run.nodes.length <= MOST_ROWS ? run.nodes : run.leaves.slice(0, MOST_ROWS);
     this.rows = nodes.map((node) => this.row(node, pin));
     this.truthHead = html("th", { scope: "col" }, "right is");
+    this.checkHead = html("th", { scope: "col", title: "by finite differences of the forward pass" }, "check");
     const element = table(["node", "data", "grad"], this.rows.map((row) => row.element));
-    element.querySelector("thead tr").append(this.truthHead);
+    element.querySelector("thead tr").append(this.checkHead, this.truthHead);
     place.replaceChildren(element);
     const rest = run.nodes.length - nodes.length;
     if (rest) place.append(paragraph("muted", `and ${rest} more ${rest === 1 ? "node" : "nodes"}: choose one in the graph`));
@@ -57,30 +57,43 @@ class GradientTable {
   row(node, pin) {
     const name = html("button", { type: "button", title: `Where ${node.name}.grad comes from` }, node.name);
     name.addEventListener("click", () => pin(node));
-    const grad = html("td");
-    const truth = html("td");
-    const data = html("td", {}, amount(node.data, "text"));
-    data.firstChild.className = "amount"; // colour is for gradients
-    return { node, grad, truth, element: html("tr", {}, html("td", {}, name), data, grad, truth) };
+    const cells = { data: html("td"), grad: html("td"), check: html("td"), truth: html("td") };
+    return { node, ...cells, element: html("tr", {}, html("td", {}, name), ...Object.values(cells)) };
   }
 
   show(moment, current) {
-    const compare = moment.ended && moment.mode === "overwrite";
+    const over = moment.ended;
+    const compare = over && this.run.wrong(moment.mode).length > 0;
+    const checked = this.rows.some(({ node }) => this.run.difference(node));
     this.truthHead.hidden = !compare;
-    for (const { node, grad, truth, element } of this.rows) {
+    this.checkHead.hidden = !checked || compare;
+    for (const { node, data, grad, check, truth, element } of this.rows) {
       const quantity = moment.gradients[node.index];
       const missing = html("i", { class: "muted" }, gradientText(node, quantity));
+      const value = amount(moment.updated(node) ?? node.data, "text");
+      value.className = "amount"; // colour is for gradients
+      data.replaceChildren(moment.computed(node) ? value : html("i", { class: "muted" }, "·"));
       grad.replaceChildren(quantity ? oneLine(quantity) : missing);
+      check.hidden = this.checkHead.hidden;
+      if (!check.hidden) this.showCheck(node, check);
       truth.hidden = !compare;
-      if (compare) this.showTruth(node, truth);
+      if (compare) this.showTruth(node, truth, moment.mode);
       element.classList.toggle("current", node === current);
     }
   }
 
-  showTruth(node, cell) {
-    const wrong = this.run.wrong.includes(node);
+  showCheck(node, cell) {
+    const found = this.run.difference(node);
+    cell.className = found && !found.agrees ? "wrong" : "muted";
+    write(cell, found ? (found.agrees ? "✓ agrees" : `✗ ${found.text}`) : "");
+    cell.title = found ? `by finite differences ${found.text}` : "";
+  }
+
+  showTruth(node, cell, mode) {
+    const wrong = this.run.wrong(mode).includes(node);
+    const truth = this.run.truth[node.index];
     cell.className = wrong ? "wrong" : "muted";
-    cell.replaceChildren(wrong ? html("b", {}, oneLine(this.run.truth[node.index])) : "same");
+    cell.replaceChildren(wrong ? html("b", {}, truth ? oneLine(truth) : gradientText(node, null)) : "same");
   }
 }
 
