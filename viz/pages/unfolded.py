@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,8 @@ def unfolded(
         with leaves_kept(program.leaves):
             pair = run_on_both(Repeatable(program, program.leaves), gradient, most=MOST_VALUES)
             _check_same(order, pair.tensors)
-            comparison = compare_pair(pair, dict(zip(pair.tensors, called, strict=True)), namespace)
+            pair = replace(pair, tensors=tuple(order))  # the graph itself, with the rules that it has
+            comparison = compare_pair(pair, dict(zip(order, called, strict=True)), namespace)
             scalars = topological_order(_seeded(pair))
     except TooLargeError:
         return None, f"as Values the graph would have more than {MOST_VALUES:,} nodes"
