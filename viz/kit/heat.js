@@ -17,8 +17,8 @@ function heatNumber(value) {
 
 // The largest finite magnitude of all these grids: a scale for maps that are to be compared.
 function heatScale(...grids) {
-  const sizes = grids.flatMap((grid) => grid.values.map((value) => Math.abs(heatNumber(value))).filter(Number.isFinite));
-  return sizes.reduce((most, size) => Math.max(most, size), 0);
+  const sizes = grids.flatMap((grid) => grid.values.map((value) => Math.abs(heatNumber(value))));
+  return sizes.filter(Number.isFinite).reduce((most, size) => Math.max(most, size), 0);
 }
 
 // A map of `grid`, with
@@ -39,8 +39,9 @@ function heatMap(grid, { small = false, label = "heat map", onHover, onPick, sca
   }
   const picture = svg("svg", { "aria-hidden": "true", ...heatSize(shape) });
   picture.append(...heatCells(numbers, largest, shape), ...heatIndices(grid, shape));
-  const map = html("div", { class: "heat-map", tabindex: 0, role: "application", "aria-roledescription": "heat map" }, picture);
-  map.setAttribute("aria-label", `${label}: ${heatRange(numbers)}. The arrow keys go from cell to cell.`);
+  const name = `${label}: ${heatRange(numbers)}. The arrow keys go from cell to cell.`;
+  const role = { role: "application", "aria-roledescription": "heat map", "aria-label": name };
+  const map = html("div", { class: "heat-map", tabindex: 0, ...role }, picture);
   const line = html("p", { class: "heat-line", "aria-live": "polite" });
   const element = html("div", { class: "heat" }, map, line, heatLegend(numbers, largest));
   if (grid.note) element.append(html("p", { class: "heat-note" }, grid.note));
@@ -173,12 +174,11 @@ function heatCells(numbers, largest, shape) {
     if (Math.min(width, height) >= HEAT_LINED) add("heat-cell", whole);
     if (x === 0) return;
     const level = heatLevel(x, largest);
-    add(`${Number.isNaN(x) ? "heat-nan" : x > 0 ? "heat-plus" : "heat-minus"} ${level}`, whole);
-    const strong = level > HEAT_LEVELS / 2 ? "heat-on" : "heat-off";
-    if (!Number.isFinite(x)) {
-      add(Number.isNaN(x) ? "heat-off" : "heat-on", heatHatch(left, top, width, height));
-    }
-    if (x < 0 && Math.min(width, height) >= HEAT_DASHED) add(strong, `M${left + width / 2 - 2.5} ${top + height / 2}h5`);
+    const name = Number.isNaN(x) ? "heat-nan" : x > 0 ? "heat-plus" : "heat-minus";
+    add(`${name} ${level}`, whole);
+    const ink = name === "heat-nan" || level <= HEAT_LEVELS / 2 ? "heat-off" : "heat-on";
+    if (!Number.isFinite(x)) add(ink, heatHatch(left, top, width, height));
+    if (x < 0 && Math.min(width, height) >= HEAT_DASHED) add(ink, `M${left + width / 2 - 2.5} ${top + height / 2}h5`);
   });
   const order = ["heat-cell", "heat-nan", "heat-plus", "heat-minus", "heat-on", "heat-off"];
   const sorted = [...paths].sort(([a], [b]) => order.indexOf(a.split(" ")[0]) - order.indexOf(b.split(" ")[0]));
@@ -187,7 +187,8 @@ function heatCells(numbers, largest, shape) {
 
 function heatHatch(x, y, width, height) {
   const [across, down] = [width / 2, height / 2];
-  return `M${x} ${y + height}l${width} ${-height}M${x} ${y + down}l${across} ${-down}M${x + across} ${y + height}l${across} ${-down}`;
+  const short = `l${across} ${-down}`;
+  return `M${x} ${y + height}l${width} ${-height}M${x} ${y + down}${short}M${x + across} ${y + height}${short}`;
 }
 
 function heatPath(name, ...rest) {
@@ -198,7 +199,8 @@ function heatPath(name, ...rest) {
 
 // 1 to HEAT_LEVELS: also the smallest number is seen to be none.
 function heatLevel(x, largest) {
-  return Number.isFinite(x) ? Math.min(Math.max(Math.ceil((HEAT_LEVELS * Math.abs(x)) / largest), 1), HEAT_LEVELS) : HEAT_LEVELS;
+  if (!Number.isFinite(x)) return HEAT_LEVELS;
+  return Math.min(Math.max(Math.ceil(HEAT_LEVELS * (Math.abs(x) / largest)), 1), HEAT_LEVELS);
 }
 
 function heatStrength(level) {
@@ -212,13 +214,15 @@ function heatIndices(grid, shape) {
   const digits = String(shape.wide * across).length * 6.5 + 5;
   const every = (room, size) => [1, 2, 4, 8, 16, 32, 64].find((step) => step * size >= room) ?? 128;
   const labels = [];
-  const write = (x, y, anchor, text) => labels.push(svg("text", { class: "heat-index", x, y, "text-anchor": anchor }, String(text)));
+  const put = (x, y, anchor, index) => {
+    labels.push(svg("text", { class: "heat-index", x, y, "text-anchor": anchor }, String(index)));
+  };
   for (let column = 0; column < shape.wide; column += every(digits, shape.width)) {
-    write(shape.left + (column + 0.5) * shape.width, shape.top - 4, "middle", column * across);
+    put(shape.left + (column + 0.5) * shape.width, shape.top - 4, "middle", column * across);
   }
   for (let line = 0; line < shape.lines; line += every(11, shape.height)) {
     const [, y] = heatCorner(shape, line * shape.wide);
-    write(shape.left - 4, y + shape.height / 2 + 3.5, "end", shape.matrix ? line % shape.matrix : line * high);
+    put(shape.left - 4, y + shape.height / 2 + 3.5, "end", shape.matrix ? line % shape.matrix : line * high);
   }
   return labels;
 }
@@ -236,9 +240,9 @@ function heatMove(mark, shape, cell) {
 
 function heatLegend(numbers, largest) {
   const legend = html("p", { class: "heat-legend" });
-  if (!largest) legend.append("all zero");
-  else {
-    const shades = Array.from({ length: 2 * HEAT_LEVELS + 1 }, (_, i) => ((i - HEAT_LEVELS) * largest) / HEAT_LEVELS);
+  if (numbers.every((x) => x === 0)) legend.append("all zero");
+  else if (largest) {
+    const shades = Array.from({ length: 2 * HEAT_LEVELS + 1 }, (_, i) => (i / HEAT_LEVELS - 1) * largest);
     const shape = { wide: shades.length, width: 8, height: 12, left: 1, top: 1, matrix: 0, lines: 1 };
     const bar = svg("svg", { "aria-hidden": "true", ...heatSize(shape) }, ...heatCells(shades, largest, shape));
     legend.append(shortText(-largest, 3), bar, `+${shortText(largest, 3)}`);
@@ -253,7 +257,8 @@ function heatLegend(numbers, largest) {
 // "[1, 2] = −0.25"; of a block, "[8–15, 0–3]: the largest is −0.25"
 function heatText(grid, cell) {
   const value = shortText(heatNumber(grid.values[cell]), 4);
-  return grid.exact ? `[${heatIndex(grid.shape, cell).join(", ")}] = ${value}` : `${heatBlock(grid, cell)}: the largest is ${value}`;
+  if (!grid.exact) return `${heatBlock(grid, cell)}: the largest is ${value}`;
+  return `[${heatIndex(grid.shape, cell).join(", ")}] = ${value}`;
 }
 
 // The index of an element by its place in C order.
@@ -282,8 +287,9 @@ function heatBlock(grid, cell) {
 function heatRange(numbers) {
   const finite = numbers.filter(Number.isFinite);
   const odd = heatOdd(numbers);
-  const range = finite.length ? [`from ${shortText(Math.min(...finite), 4)} to ${shortText(Math.max(...finite), 4)}`] : [];
-  return [...range, ...(odd ? [odd] : [])].join(", ");
+  const [least, most] = [Math.min(...finite), Math.max(...finite)].map((x) => shortText(x, 4));
+  const range = finite.length ? `from ${least} to ${most}` : "";
+  return [range, odd].filter(Boolean).join(", ");
 }
 
 function heatOdd(numbers) {
