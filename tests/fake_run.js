@@ -164,7 +164,7 @@ function network(sizes) {
         lines.push([name(`s${i}`), "+", [total, name(`p${i}`)], null, group]);
         total = name(`s${i}`);
       });
-      lines.push([name("o"), layer % 2 ? "tanh" : "relu", [total], null, group]);
+      lines.push([name("o"), layer % 2 ? "relu" : "tanh", [total], null, group]);
       return name("o");
     });
   });

@@ -256,7 +256,7 @@ class GroupBox extends Drawn {
   }
 }
 
-// The frame of an open group; its caption closes it.
+// The frame of an open group; its caption, which lies above the edges, closes it.
 class GroupFrame extends Drawn {
   constructor(group, size, toggle) {
     const { width, height } = size;
@@ -274,10 +274,12 @@ class GroupFrame extends Drawn {
       caption,
     );
     this.caption.addEventListener("click", toggle);
-    this.group.append(this.caption);
   }
 
-  detail() {}
+  place(box) {
+    super.place(box);
+    this.caption.style.transform = this.group.style.transform;
+  }
 }
 
 // -- chips --------------------------------------------------------------------------------------------------

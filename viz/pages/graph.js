@@ -7,6 +7,7 @@ const SHIFTS = [0, 0.07, -0.07, 0.14, -0.14, 0.21, -0.21, 0.28, -0.28, 0.34, -0.
 const TRUTH_ROW = 20; // below a box, for what its gradient should be
 const FEW_ITEMS = 400; // so many are all looked at in each step
 const BOTH_WAYS = 300; // more boxes than that are laid out one way only
+const ALONG_READING = 1.2; // how much better from top to bottom must fit to be taken
 const AROUND = 160; // pixels beyond the stage's rim in which things are drawn already
 const DECADES = 6; // of |gradient| that the overlay tells apart
 const GLIDE = 300; // milliseconds
@@ -17,7 +18,8 @@ class GraphView {
   constructor(run, stage, { hover, pin, toggle = () => {} }) {
     this.run = run;
     this.calls = { hover, pin, toggle };
-    this.layers = { frames: svg("g"), edges: svg("g"), boxes: svg("g"), blocked: svg("g"), chips: svg("g") };
+    const names = ["frames", "edges", "captions", "boxes", "blocked", "chips"];
+    this.layers = Object.fromEntries(names.map((name) => [name, svg("g")]));
     this.layer = svg("g", { class: "layer" }, ...Object.values(this.layers));
     this.picture = svg("svg", { "aria-hidden": "true" }, arrowheads(), this.layer);
     this.legend = html("p", { class: "overlay-legend", hidden: "" });
@@ -43,7 +45,7 @@ class GraphView {
     const visible = this.visible ?? new Visible(this.run, this.open);
     const ways = visible.items.length > BOTH_WAYS ? ["LR"] : ["LR", "TB"];
     const layouts = ways.map((way) => ({ way, layout: this.layOut(visible, way) }));
-    const scale = ({ layout }) => this.viewport.fitScale(contentOf(layout));
+    const scale = ({ way, layout }) => this.viewport.fitScale(contentOf(layout)) * (way === "LR" ? ALONG_READING : 1);
     const best = layouts.reduce((a, b) => (scale(a) >= scale(b) ? a : b));
     if (best.way === this.direction) return false;
     this.direction = best.way;
@@ -135,8 +137,7 @@ class GraphView {
     this.seed = null;
     this.minimap.begin(visible, this.content);
     this.layers.edges.classList.remove("fresh");
-    void this.layers.edges.getBoundingClientRect; // the edges come in anew
-    this.layers.edges.classList.add("fresh");
+    requestAnimationFrame(() => this.layers.edges.classList.add("fresh")); // edges come in anew
   }
 
   // Put each chip half way along its edge, or near to that where it covers least of boxes and other chips.
@@ -198,14 +199,15 @@ class GraphView {
       drawable.drawn.item = drawable;
       drawable.drawn.place(drawable.box);
       this.layers[drawable.kind === "frame" ? "frames" : "boxes"].append(drawable.drawn.group);
+      if (drawable.drawn.caption) this.layers.captions.append(drawable.drawn.caption);
     }
     if (this.moment) this.paint(drawable);
   }
 
   unmount(drawable) {
     if (!drawable.drawn) return;
-    const { group, path, chip, blocked } = drawable.drawn;
-    for (const element of [group, path, chip?.group, blocked]) element?.remove();
+    const { group, caption, path, chip, blocked } = drawable.drawn;
+    for (const element of [group, caption, path, chip?.group, blocked]) element?.remove();
     drawable.drawn = null;
   }
 

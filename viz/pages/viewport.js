@@ -4,7 +4,8 @@
 // page chose it, "all" after a fit, "place" once the reader has dragged or zoomed.
 
 const LARGEST = 3;
-const SMALLEST = 0.03;
+const SMALLEST = 0.03; // or what shows all of a larger drawing
+const SMALLEST_FIT = 0.002;
 const READABLE = 0.6; // below this the whole graph is not worth showing first
 const LARGEST_FIT = 1.4;
 const FAR = 0.3; // below this text cannot be read and is not drawn
@@ -44,7 +45,7 @@ class Viewport {
 
   fit(glide = false) {
     this.kept = "all";
-    this.scale = Math.max(this.fitScale(), SMALLEST);
+    this.scale = Math.max(this.fitScale(), SMALLEST_FIT);
     this.centre({ x: 0, y: 0, ...this.content }, glide);
   }
 
@@ -134,7 +135,8 @@ class Viewport {
 
   // Zoom by a factor about a point of the stage, by default its middle.
   zoom(factor, point = { x: this.size.width / 2, y: this.size.height / 2 }) {
-    const scale = Math.min(Math.max(this.scale * factor, SMALLEST), LARGEST);
+    const least = Math.min(SMALLEST, Math.max(this.fitScale(), SMALLEST_FIT));
+    const scale = Math.min(Math.max(this.scale * factor, least), LARGEST);
     this.x = point.x - ((point.x - this.x) * scale) / this.scale;
     this.y = point.y - ((point.y - this.y) * scale) / this.scale;
     this.scale = scale;
