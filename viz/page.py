@@ -14,8 +14,7 @@ from viz.kit.page import Page, assemble, check_suffix
 from viz.limits import IN_PYTHON, Spelling, check_page
 from viz.names import caller_namespace
 from viz.pages.blocked import blocked, cut_words
-
-# CHECKS from viz.pages.checks import differences
+from viz.pages.checks import differences
 from viz.pages.data import MOST_NAME_CHARACTERS, graph_data, recorded_data
 from viz.pages.scalars import pack, recordable
 from viz.pages.unfolded import unfolded
@@ -106,7 +105,7 @@ def step(
         traces = _traces(root, gradient, names)
         recorded, quantities = recorded_data(order, graph, traces)
         data |= recorded
-        data |= _beside(root, order, names, gradient)
+        data |= _beside(root, order, graph, names, gradient, traces)
     if update is not None:
         data["update"] = update_data(update, parameters, order, graph, traces, quantities)
     if quantities is not None:
@@ -131,11 +130,25 @@ def _blocked(order: Sequence[Node], graph: Graph) -> dict[str, Any]:
     return {"blocked": blocked(order, graph), "cuts": cuts}
 
 
-def _beside(root: Node, order: Sequence[Node], names: Mapping[str, Any], gradient: Any) -> dict[str, Any]:
+def _beside(
+    root: Node,
+    order: Sequence[Node],
+    graph: Graph,
+    names: Mapping[str, Any],
+    gradient: Any,
+    traces: Mapping[str, Trace],
+) -> dict[str, Any]:
     """What the page shows beside a recorded graph: checks by finite differences, and the graph as Values."""
-    found: dict[str, Any] = {}  # CHECKS
-    graph, reason = unfolded(root, order, names, gradient)
-    return found | {"unfolded": {"reason": reason} if graph is None else graph}
+    grads = traces["add"].grads
+    held = [grads.get(record.key) for record in graph.nodes]
+    found, left_out = differences(root, order, graph, seed=root._seed(gradient), gradients=held)
+    checks = {i: {"agrees": check["agrees"], "words": check["words"]} for i, check in found.items()}
+    scalars, reason = unfolded(root, order, names, gradient)
+    return {
+        "checks": checks,
+        "unchecked": left_out,
+        "unfolded": {"reason": reason} if scalars is None else scalars,
+    }
 
 
 def _encodable(title: str) -> str:

@@ -8,7 +8,12 @@ class Folding {
     this.run = run;
     this.following = true; // whether the group that the pass is in opens
     this.chosen = new Map(); // group -> whether the reader opened or closed it
-    this.small = run.nodes.length <= MOST_RAW;
+    this.raw = run.nodes.length <= MOST_RAW; // whether all groups are open at first
+  }
+
+  // There are few nodes, but they do not fit the stage at a size that can be read: groups begin closed, too.
+  doNotFit() {
+    this.raw = false;
   }
 
   // The groups that are open at a step.
@@ -19,7 +24,7 @@ class Folding {
     const visit = (group) => {
       for (const inner of group.groups) {
         const own = this.chosen.get(inner);
-        const opens = own ?? (this.small || (wanted.has(inner) && boxes + count(inner) <= MOST_OPENED));
+        const opens = own ?? (this.raw || (wanted.has(inner) && boxes + count(inner) <= MOST_OPENED));
         if (!opens) continue;
         boxes += count(inner);
         open.add(inner);

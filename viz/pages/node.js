@@ -55,9 +55,10 @@ function pickCell(node, cell) {
   pickElement(node, cell);
 }
 
-function checkLine({ text, agrees }) {
-  const words = agrees ? "agrees" : "does not agree";
-  return paragraph(agrees ? "check" : "check wrong", "By finite differences: ", html("span", { class: "amount" }, text), `, ${words}.`);
+function checkLine({ text, agrees, words }) {
+  if (words) return paragraph(agrees ? "check" : "check wrong", `${words}.`);
+  const verdict = agrees ? "agrees" : "does not agree";
+  return paragraph(agrees ? "check" : "check wrong", "By finite differences: ", html("span", { class: "amount" }, text), `, ${verdict}.`);
 }
 
 // A field for another value of a leaf: both passes are run again in the page.

@@ -209,7 +209,7 @@ class Run {
       return { text: scalar(found.value).text, agrees: found.agrees(this.truth[node.index].value) };
     }
     const found = this.source.checks?.[node.index];
-    return found ? { text: found.words, agrees: found.agrees } : null;
+    return found ? { text: found.words, ...found } : null;
   }
 
   // The first value of the forward pass that is nan or inf although its operands are not; null if there is none.

@@ -243,7 +243,10 @@ function readAddress() {
   byId("following").checked = folding.following;
   folding.text = fields.groups ?? "";
   readEdits(fields.leaf ?? "");
-  go(Number.isNaN(at) ? run.decisive() : at);
+  state.at = Math.min(Math.max(Number.isNaN(at) ? run.decisive() : at, 0), run.length(state.mode));
+  show();
+  if (folding.raw && run.groups.length > 1 && view.viewport.fitScale() < READABLE) folding.doNotFit();
+  go(state.at);
 }
 
 function readEdits(text) {
