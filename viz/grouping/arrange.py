@@ -53,12 +53,13 @@ def arrange(groups: list[Group], kinds: Sequence[tuple[str, Hashable, int]], nam
 def _signature(level: Level, kinds: Sequence[Hashable], inner: dict[Group, int]) -> int:
     """A number that groups of equal structure share: of the same kind, with the same operations wired in the same way.
 
-    Leaves count as what comes from outside: one that only the first of several calls uses is inside that one.
+    Leaves do not count, as nothing does that comes from outside: a leaf that only the first of several calls uses is
+    inside that one.
     """
     known: dict[Item, int] = {}
     for item in level.group.items:
         if not level.loose(item):
-            below = [known.get(source, 0) for source in level.sources[item]]
+            below = [known.get(source, 0) for source in level.sources[item] if not level.loose(source)]
             own = kinds[item] if isinstance(item, int) else inner[item]
             known[item] = hash((own, tuple(below if isinstance(item, int) else sorted(below))))
     return hash((level.group.kind, tuple(sorted(known.values()))))
@@ -170,10 +171,12 @@ def _path(name: str) -> list[str]:
 
 def _cut(level: Level) -> None:
     """Cut the items into parts, one after the other, as many as leaves the parts of parts equally large. Where there
-    are few groups these stay as they are, and what stands between them is cut."""
+    are few groups, or few that this module made, these stay as they are, and what stands between them is cut."""
     group = level.group
     count = len(group.items)
     inner = [item for item in group.items if not isinstance(item, int)]
+    if len(inner) > FEW:
+        inner = [item for item in inner if item.kind in ("fold", "parameters")]
     whole = set(inner) if len(inner) <= FEW else set()
     most = MOST - 2 * len(whole) - 1  # there may be a smaller part before and after each of these
     levels = 2
