@@ -92,7 +92,7 @@ def _of_tensor(node: Tensor) -> list[tuple[int, str]]:
     operands = node._prev
     if not operands:
         return []
-    if node._closure is not None:
+    if node._closure is not None or node._data.dtype == object:  # a rule of the user's own; lifted Values
         return _constants(operands)
     rules = node._rules
     if rules is None:
