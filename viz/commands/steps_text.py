@@ -46,7 +46,7 @@ def _is_literal(node: NodeRecord) -> bool:
 def _row(number: int, step: Step, trace: Trace) -> tuple[str, str, str, str]:
     sender = trace.graph[step.sender].name if step.sender else "seed"
     receiver = trace.graph[step.receiver].name
-    return str(number), f"{clip(sender)} -> {clip(receiver)}", _sent(step, trace), _becomes(step, receiver, trace)
+    return str(number), f"{clip(sender)} -> {clip(receiver)}", sent(step, trace), becomes(step, receiver, trace)
 
 
 def _columns(rows: list[tuple[str, str, str, str]]) -> list[str]:
@@ -54,7 +54,7 @@ def _columns(rows: list[tuple[str, str, str, str]]) -> list[str]:
     return [f"  {row[0]:>{number}}  {row[1]:<{who}}  {row[2]:<{sent}}  {row[3]}" for row in rows]
 
 
-def _sent(step: Step, trace: Trace) -> str:
+def sent(step: Step, trace: Trace) -> str:
     """`b * d.grad = -3 * 2 = -6`: the rule, its numbers where it is a product of two, and the contribution."""
     numbers = [_rule(step, trace)]
     if step.local is not None and np.size(step.contribution) == 1 and " * " in step.rule:
@@ -75,7 +75,7 @@ def _rule(step: Step, trace: Trace) -> str:
     return re.sub("|".join(map(re.escape, long)), lambda name: clip(name[0]), step.rule)
 
 
-def _becomes(step: Step, receiver: str, trace: Trace) -> str:
+def becomes(step: Step, receiver: str, trace: Trace) -> str:
     """`a.grad: 4 + (-6) = -2`, or under another operator what is lost; `a.grad = 4` for the first to arrive."""
     grad = f"{clip(receiver)}.grad"
     if step.before is None:
