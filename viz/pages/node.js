@@ -3,7 +3,7 @@
 function nodePart(run, moment, node, pinned) {
   const parts = [paragraph("", ...valueWords(run, moment, node))];
   if (node.data.grid) parts.push(...maps(moment, node));
-  if (node.data.more) parts.push(paragraph("muted", node.data.more));
+  if (node.data.stats) parts.push(...statistics(moment, node));
   const cut = run.source.cuts?.[node.index];
   if (cut) parts.push(paragraph("muted", cut));
   const check = run.difference(node);
@@ -12,6 +12,13 @@ function nodePart(run, moment, node, pinned) {
   parts.push(jumps(run, moment, node));
   if (pinned) parts.push(paragraph("muted", "Kept in view. Choose the node again, or press Escape, to let it go."));
   return parts;
+}
+
+// Least, greatest, mean and norm of data and gradient.
+function statistics(moment, node) {
+  const grad = moment.gradients[node.index];
+  const lines = [["data", node.data], ["grad", grad]].filter(([, quantity]) => quantity?.stats);
+  return lines.map(([name, { stats }]) => paragraph("muted", `${name}: ${stats}`));
 }
 
 function valueWords(run, moment, node) {

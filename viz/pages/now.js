@@ -132,8 +132,10 @@ function sending(run, step) {
 function thumbnails({ upstream, contribution, after }) {
   if (!contribution.more) return [];
   const shown = [["upstream", upstream], ["contribution", contribution], ["grad after", after]];
-  const figures = shown.filter(([, quantity]) => quantity?.grid).map(([name, { grid }]) => {
-    return html("figure", {}, html("figcaption", {}, name), heatMap(grid, { small: true, label: name }));
+  const drawn = shown.filter(([, quantity]) => quantity?.grid);
+  const scale = heatScale(...drawn.map(([, { grid }]) => grid)); // one for all, so that they compare
+  const figures = drawn.map(([name, { grid }]) => {
+    return html("figure", {}, html("figcaption", {}, name), heatMap(grid, { small: true, label: name, scale }));
   });
   return [html("div", { class: "maps" }, ...figures)];
 }

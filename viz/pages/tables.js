@@ -50,6 +50,7 @@ class GradientTable {
     const element = table(["node", "data", "grad"], this.rows.map((row) => row.element));
     element.querySelector("thead tr").append(this.checkHead, this.truthHead);
     place.replaceChildren(element);
+    for (const note of notes(run)) place.append(paragraph("muted", note));
     const rest = run.nodes.length - nodes.length;
     if (rest) place.append(paragraph("muted", `and ${rest} more ${rest === 1 ? "node" : "nodes"}: choose one in the graph`));
   }
@@ -95,6 +96,12 @@ class GradientTable {
     cell.className = wrong ? "wrong" : "muted";
     cell.replaceChildren(wrong ? html("b", {}, truth ? oneLine(truth) : gradientText(node, null)) : "same");
   }
+}
+
+// What the page leaves out, and why.
+function notes({ source }) {
+  const sampled = source.sampled ? ["There are so many arrays that heat maps of the last ones are coarse."] : [];
+  return [...(source.unchecked ? [source.unchecked] : []), ...sampled];
 }
 
 function oneLine(quantity) {
