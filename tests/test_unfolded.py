@@ -179,7 +179,36 @@ def test_a_wrong_rule_is_among_the_differences(monkeypatch: pytest.MonkeyPatch) 
     assert floats(data["grads"][0]["add"])[0] == pytest.approx(2 * (1 - np.tanh(0.5) ** 2))
 
 
-def test_hooks_of_the_users_and_rules_of_their_own_do_not_stop_the_page() -> None:
+def test_random_numbers_go_on_as_if_nothing_had_been_made_again() -> None:
+    x = leaf(np.ones(8), "x")
+    root = recorded(lambda: (tensorgrad.nn.functional.dropout(x, 0.5, training=True) * x).sum())
+    tensorgrad.manual_seed(2)
+    expected = tensorgrad.rand(3).data
+    tensorgrad.manual_seed(2)
+    of(root)
+    np.testing.assert_array_equal(tensorgrad.rand(3).data, expected)
+
+
+def test_constants_of_the_users_keep_their_data() -> None:
+    x, k = leaf([[1.0, 2.0], [3.0, -1.0]], "x"), Tensor(np.array([2.0, 3.0]), label="k")
+    root = recorded(lambda: tensorgrad.nn.functional.layer_norm(x, (2,), k, None).sum())
+    data, why = of(root)
+    assert why == ""
+    assert data["differs"] == []
+    np.testing.assert_array_equal(k.data, [2.0, 3.0])
+    root.backward()
+    assert x.grad is not None
+
+
+def test_random_numbers_drawn_anew_are_not_taken_for_the_graphs_own() -> None:
+    x = leaf(np.ones(40), "x")
+    root = recorded(lambda: (tensorgrad.nn.functional.dropout(x, 0.5, training=True) * x).sum())
+    data, why = of(root)
+    assert data is None
+    assert "other numbers" in why or "another one" in why
+
+
+def test_an_operation_of_the_users_own_says_why_not() -> None:
     class Double(tensorgrad.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:

@@ -1,19 +1,24 @@
-"""A graph of Tensors done again from the graph alone, where no operation in it took further arguments.
+"""A graph of Tensors that exists, done again without a trace: nothing that the user holds is written to.
 
-A recorded graph needs none of this, see `recording`. Of one that is not, a product or a tanh says all by its name, and
-a sum to a single number can only be the sum of everything.
+A recorded graph says all about itself, see `recording`. Of one that is not, a product or a tanh says all by its name,
+and a sum to a single number can only be the sum of everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import attrgetter, matmul, methodcaller
 from typing import Any
 
+import numpy as np
+
 from micrograd.backprop import topological_order
-from tensorgrad import Tensor, maximum, minimum
+from tensorgrad import Generator, Tensor, get_rng_state, maximum, minimum, set_rng_state
 from viz.comparison.operations import operation
-from viz.comparison.recording import program_from
+from viz.comparison.recording import Call, RecordedProgram, program_from
 from viz.errors import UserError
 
 _OF_TWO: dict[str, Callable[..., Any]] = {"@": matmul, "maximum": maximum, "minimum": minimum}
@@ -28,13 +33,66 @@ def program_again(root: Tensor) -> Callable[..., Tensor]:
     an operation of the user's own.
     """
     try:
-        return program_from(root)
+        return _Recorded(program_from(root))
     except UserError:
         try:
             return _PlainProgram(topological_order(root))
         except _UnknownError:
             pass
         raise
+
+
+@contextmanager
+def generators_kept() -> Iterator[None]:
+    """After the `with`, random numbers go on as if nothing had drawn any inside it."""
+    states = random.getstate(), np.random.get_state(), get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        set_rng_state(states[2])
+
+
+# -- by the calls that were recorded -----------------------------------------------------------------------------------
+
+
+class _Recorded:
+    """The recorded calls that made a graph, each with arguments of its own: a call may write to them, as a
+    normalization does to its running statistics, or draw from them."""
+
+    def __init__(self, program: RecordedProgram) -> None:
+        self.leaves = program.leaves
+        self._made = [(node, *node._made_by) for node in program._order if node._prev and node in program._needed]
+
+    def __call__(self, *leaves: Tensor) -> Tensor:
+        made = dict(zip(self.leaves, leaves, strict=True))
+        results: dict[Call, Any] = {}
+        for node, call, place in self._made:
+            if call not in results:
+                results[call] = call.function(*_own(call.args, made), **_own(call.kwargs, made))
+            made[node] = results[call] if place is None else results[call][place]
+        return made[self._made[-1][0]] if self._made else leaves[-1]
+
+
+def _own(thing: Any, made: dict[Tensor, Tensor]) -> Any:
+    """Nested arguments with what was made anew in them, and copies of all else that can be written to."""
+    if isinstance(thing, Tensor):
+        if thing not in made:
+            made[thing] = Tensor(thing.data.copy(), dtype=thing.dtype, label=thing.label)
+        return made[thing]
+    if isinstance(thing, np.ndarray):
+        return thing.copy()
+    if isinstance(thing, (Generator, np.random.Generator)):
+        return copy.deepcopy(thing)
+    if type(thing) in (tuple, list):
+        return type(thing)(_own(part, made) for part in thing)
+    if type(thing) is dict:
+        return {key: _own(part, made) for key, part in thing.items()}
+    return thing
+
+
+# -- by the names of the operations ------------------------------------------------------------------------------------
 
 
 class _UnknownError(Exception):

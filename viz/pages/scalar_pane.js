@@ -6,9 +6,10 @@ const SCALAR_CHIP = { width: 66, height: 18 };
 const SCALAR_MANY_EDGES = 24; // more, and numbers are written on the chosen Value's edges alone
 const SCALAR_ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const SCALAR_EQUALS =
-  "Under = both engines are right and may still differ: a sum inside a tensor operation is one edge here and many " +
-  "edges there, and = keeps the last of them only.";
-const SCALAR_RECURSION = "Recursion is not shown on the Values: its steps have no counterpart there. Switch to += or =.";
+  "Under = the engines may differ, and neither is broken: what a tensor operation sends as one contribution, Values " +
+  "may send as many, and = keeps the last of them only.";
+const SCALAR_RECURSION =
+  "Recursion is not shown on the Values: its steps have no counterpart there. Switch to += or =.";
 
 class ScalarPane {
   // `data` is what viz/pages/unfolded.py gives, `place` an element to fill; `onPick(node, element)` hears of the Value
@@ -25,6 +26,11 @@ class ScalarPane {
     place.setAttribute("role", "region");
     place.setAttribute("aria-label", "as scalars");
     place.hidden = true;
+    place.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      this.close();
+    });
   }
 
   // Why a node cannot be opened, in words; "" if it can.
@@ -49,7 +55,8 @@ class ScalarPane {
     this.verdict = paragraph("verdict");
     this.verdict.setAttribute("role", "status");
     this.note = paragraph("note");
-    this.place.replaceChildren(this.heading(), this.verdict, this.drawing(), this.note, this.table(), this.whole());
+    const body = html("div", { class: "scalar-body" }, this.drawing(), this.table());
+    this.place.replaceChildren(this.heading(), this.verdict, body, this.note, this.whole());
     if (this.moment) this.show(this.moment);
     return true;
   }
@@ -78,8 +85,11 @@ class ScalarPane {
       to: child,
       ...(this.writesAll ? { label: { width: SCALAR_CHIP.width, height: SCALAR_CHIP.height } } : {}),
     }));
-    const layout = layOut({ id: "whole", order: 0, children }, arrows, { direction: "LR", across: 14, between: 46 });
-    this.lines = edges.map((edge, i) => this.line(edge, layout.routes[i]));
+    const options = { direction: "LR", across: 14, between: this.writesAll ? 46 : 84 };
+    const layout = layOut({ id: "whole", order: 0, children }, arrows, options);
+    const taken = [...layout.boxes].filter(([id]) => id !== "whole").map(([, box]) => box);
+    const places = chipsApart(layout.routes.map((route) => chipPlace(route, taken)), this.writesAll);
+    this.lines = edges.map((edge, i) => this.line(edge, layout.routes[i], places[i]));
     this.boxes = new Map(this.shown.map((i) => [i, this.box(i, layout.boxes.get(i))]));
     this.centres = new Map(this.shown.map((i) => [i, boxCentre(layout.boxes.get(i))]));
     const [width, height] = [Math.ceil(layout.width) + 8, Math.ceil(layout.height) + 8];
@@ -101,9 +111,8 @@ class ScalarPane {
     return html("div", { class: "scalar-graph" }, this.picture);
   }
 
-  line(edge, route) {
+  line(edge, route, [x, y]) {
     const path = svg("path", { class: "scalar-edge", d: routeCurve(route) });
-    const [x, y] = routeMiddle(route);
     const { width, height } = SCALAR_CHIP;
     const text = svg("text", { x, y: y + 4, "text-anchor": "middle" });
     const back = svg("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 4 });
@@ -201,8 +210,8 @@ class ScalarPane {
     write(grad, sent ? sent.text : none);
     grad.setAttribute("class", `grad ${sent ? signClass(sent) : "none"}`);
     element.classList.toggle("pale", !done);
-    const label = `${unfolded.title(i)}, data ${done ? value.text : "not computed yet"}, gradient ${sent ? sent.text : none}`;
-    element.setAttribute("aria-label", label);
+    const numbers = `data ${done ? value.text : "not computed yet"}, gradient ${sent ? sent.text : none}`;
+    element.setAttribute("aria-label", `${unfolded.title(i)}, ${numbers}`);
   }
 
   showLines() {
@@ -235,8 +244,10 @@ class ScalarPane {
       fillAmount(cells[0], both.tensor);
       fillAmount(cells[1], both.scalar);
       write(cells[2], `${mark}${[dataWords, both.words].filter(Boolean).join("; ")}`);
-      row.setAttribute("class", [differs && "differs", i === this.chosen && i >= 0 && "chosen"].filter(Boolean).join(" "));
-      row.toggleAttribute("aria-current", i === this.chosen && i >= 0);
+      const isChosen = i >= 0 && i === this.chosen;
+      const looks = [differs && moment.mode === "add" && "differs", isChosen && "chosen"].filter(Boolean);
+      row.setAttribute("class", looks.join(" "));
+      row.setAttribute("aria-current", isChosen);
     }
     write(this.verdict, comparable ? this.verdictWords(moment, arrived, differing) : "");
     write(this.note, moment.mode === "overwrite" ? SCALAR_EQUALS : comparable ? "" : SCALAR_RECURSION);
@@ -335,11 +346,42 @@ function routeCurve(route) {
   return `M${route.slice(0, 2).join(" ")}C${route.slice(2).join(" ")}`;
 }
 
-// The point in the middle of a route's middle piece.
-function routeMiddle(route) {
-  const first = 6 * Math.floor((route.length - 2) / 12);
-  const piece = route.slice(first, first + 8);
-  return [0, 1].map((k) => (piece[k] + 3 * piece[k + 2] + 3 * piece[k + 4] + piece[k + 6]) / 8);
+// Where the number of a route goes: the middle of a piece of it that is beside all boxes, the nearer to its own middle
+// the better.
+function chipPlace(route, boxes) {
+  const pieces = Array.from({ length: (route.length - 2) / 6 }, (_, i) => route.slice(6 * i, 6 * i + 8));
+  const middle = (piece) => [0, 1].map((k) => (piece[k] + 3 * (piece[k + 2] + piece[k + 4]) + piece[k + 6]) / 8);
+  const middles = pieces.map(middle);
+  const half = (middles.length - 1) / 2;
+  const order = middles.map((point, i) => ({ point, off: Math.abs(i - half) })).sort((a, b) => a.off - b.off);
+  return (order.find(({ point }) => !boxes.some((box) => chipCovers(box, point))) ?? order[0]).point;
+}
+
+// Whether a number at a point would lie on a box.
+function chipCovers(box, [x, y]) {
+  const across = Math.abs(x - box.x - box.width / 2) < (box.width + SCALAR_CHIP.width) / 2;
+  return across && Math.abs(y - box.y - box.height / 2) < (box.height + SCALAR_CHIP.height) / 2;
+}
+
+// The same places, those that would cover each other moved apart, up and down.
+function chipsApart(places, all) {
+  const moved = places.map((place) => [...place]);
+  const step = SCALAR_CHIP.height + 1;
+  for (let round = 0; all && round < 40; round += 1) {
+    let rests = true;
+    for (let i = 0; i < moved.length; i += 1) {
+      for (let k = i + 1; k < moved.length; k += 1) {
+        const gap = moved[k][1] - moved[i][1];
+        if (Math.abs(moved[k][0] - moved[i][0]) >= SCALAR_CHIP.width || Math.abs(gap) >= step - 0.01) continue;
+        const by = (step - Math.abs(gap)) / 2;
+        moved[i][1] += gap < 0 ? by : -by;
+        moved[k][1] += gap < 0 ? -by : by;
+        rests = false;
+      }
+    }
+    if (rests) break;
+  }
+  return moved;
 }
 
 // Scroll a box so that a point of what is in it can be seen.

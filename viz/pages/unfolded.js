@@ -165,8 +165,8 @@ class Unfolded {
     if (this.data.excused.some(([t, k]) => t === tensor && k === element)) {
       return { ...both, differs: false, words: "nan by 0 × inf: no Value sends that" };
     }
-    const apart = signedText(byTensors - (byScalars ?? 0), 3);
-    return { ...both, differs: true, words: Number.isFinite(byTensors - byScalars) ? `differs by ${apart}` : "differs" };
+    const by = byTensors - (byScalars ?? 0);
+    return { ...both, differs: true, words: Number.isFinite(by) ? `differs by ${signedText(by, 3)}` : "differs" };
   }
 
   // What `viz.compare` says of an element's value; "" for nothing.

@@ -12,7 +12,8 @@ import numpy as np
 from micrograd import Value
 from micrograd.backprop import Node, topological_order
 from tensorgrad import Tensor
-from viz.comparison.again import program_again
+from viz.comparison.again import generators_kept, program_again
+from viz.comparison.estimate import check_size
 from viz.comparison.kept import leaves_kept
 from viz.comparison.lifted import Pair, Repeatable, run_on_both
 from viz.comparison.measure import compare_pair
@@ -65,8 +66,9 @@ def unfolded(
         return None, "the graph is made of Values already"
     called = name_all(order, names_for(order, namespace), namespace)
     try:
+        check_size([t for t in order if t._prev], MOST_VALUES)
         program = program_again(root)
-        with leaves_kept(program.leaves):
+        with leaves_kept(program.leaves), generators_kept():
             pair = run_on_both(Repeatable(program, program.leaves), gradient, most=MOST_VALUES)
             _check_same(order, pair.tensors)
             pair = replace(pair, tensors=tuple(order))  # the graph itself, with the rules that it has
