@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any
 
-from micrograd.backprop import Node, add, overwrite, topological_order
+from micrograd.backprop import Node, add, overwrite
 from viz import breakpoints, plain
 from viz.commands import frames
 from viz.commands.backward import gradient_for
@@ -15,9 +16,10 @@ from viz.commands.interactive import converse
 from viz.commands.options import add_output, add_target, target_of
 from viz.commands.output import write
 from viz.commands.steps_text import steps_text
+from viz.commands.target import Target
 from viz.errors import UserError
-from viz.limits import ON_COMMAND_LINE, check_page
-from viz.page import check_suffix, step
+from viz.limits import ON_COMMAND_LINE
+from viz.page import Page, check_suffix, step
 from viz.trace import RECURSION, Trace, trace
 
 HELP = "step through the backward pass, on a page or as text"
@@ -64,6 +66,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(the default), = or overwrite (the bug); or recursion, += without a topological order; the page has all",
     )
 
+    parser.add_argument(
+        "--update",
+        type=_rate,
+        metavar="RATE",
+        help="on the page, let a step of gradient descent with this learning rate follow the pass",
+    )
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not math.isfinite(rate):
+        raise argparse.ArgumentTypeError(f"{text!r} is no learning rate: give a finite number, as 0.1")
+    return rate
+
 
 def run(args: argparse.Namespace) -> int:
     """Write the page, print the steps or go through them, and return 0."""
@@ -78,13 +97,13 @@ def run(args: argparse.Namespace) -> int:
     output = args.output or (None if printed or drawn else _DEFAULT_OUTPUT)
     if output is not None:
         check_suffix(output)  # before the work is done
+    elif args.update is not None:
+        raise UserError("--update is for the page: name one with -o")
     target = target_of(args)
     with target.running():
         root = target.root()
-        if output is not None:
-            check_page(len(topological_order(root)), ON_COMMAND_LINE)
         gradient = gradient_for(root, args.gradient, target.title)
-        page = step(root, gradient=gradient, names=target.names, title=target.title) if output is not None else None
+        page = _page(args, root, gradient, target) if output is not None else None
         passed = _passed(args, root, gradient, target.names) if printed else None
         pictures = frames.draw(args, root, gradient, target.names) if drawn else []
     for told in pictures:
@@ -97,6 +116,17 @@ def run(args: argparse.Namespace) -> int:
     elif passed is not None:
         print(plain.dumps(plain.trace(passed)) if args.json else steps_text(passed))
     return 0
+
+
+def _page(args: argparse.Namespace, root: Node, gradient: Any, target: Target) -> Page:
+    return step(
+        root,
+        gradient=gradient,
+        names=target.names,
+        title=target.title,
+        update=args.update,
+        spelling=ON_COMMAND_LINE,
+    )
 
 
 def _check_stdout(args: argparse.Namespace) -> None:
