@@ -20,6 +20,8 @@ def check(folder: str | os.PathLike[str], ours: re.Pattern[str]) -> None:
     try:
         if target.exists() and not target.is_dir():
             raise UserError(f"cannot write to {folder}: it is a file, not a folder")
+        if target.parent.exists() and not target.parent.is_dir():
+            raise UserError(f"cannot write to {folder}: {target.parent} is a file, not a folder")
         if target == Path.cwd():
             raise UserError(f"cannot write to {folder}: you are in that folder, which is not replaced; name another")
         held = sorted(path.name for path in target.iterdir()) if target.exists() else []
