@@ -6,7 +6,7 @@ const PLACE_ROUNDS = 12;
 // Sets u, v (the middle), start and end (of the rank) of each vertex, fromV and toV of the segments. Returns the
 // level's [length, breadth].
 function placeLevel(level, layers, links, settings) {
-  for (const layer of layers) spaceOut(layer, settings);
+  for (const layer of layers) spaceOut(layer, settings); // and so that v is 0 in the middle
   const size = layers.reduce((sum, layer) => sum + layer.length, 0);
   const rounds = size > 3000 ? 4 : PLACE_ROUNDS;
   for (let round = 0; round < rounds; round++) {
@@ -21,7 +21,7 @@ function placeLevel(level, layers, links, settings) {
     for (let rank = 0; rank < layers.length; rank++) straighten(layers[rank], "in");
     for (let rank = layers.length - 1; rank >= 0; rank--) straighten(layers[rank], "out");
   }
-  const breadth = shiftInto(level, layers);
+  const breadth = shiftInto(level, layers, settings);
   for (const layer of layers)
     placePorts(
       layer.filter(({ kind }) => kind === "in" || kind === "out"),
@@ -65,9 +65,13 @@ function drawTo(layer, sides) {
         weight += segment.weight;
       }
     }
-    return weight > 0 ? [sum / weight, weight] : [vertex.v, 0.05];
+    return weight > 0 ? [sum / weight, weight] : [isLone(vertex) ? 0 : vertex.v, 0.05];
   });
   fitIn(layer, wanted);
+}
+
+function isLone(vertex) {
+  return vertex.ins.length + vertex.outs.length === 0;
 }
 
 // Each vertex at the median of its neighbours: most edges straight rather than all a little slanted. Where one edge in
@@ -80,7 +84,7 @@ function straighten(layer, side) {
       ends.push({ v: segment.from.v + segment.fromOff - segment.toOff, weight: segment.weight, side: "in" });
     for (const segment of vertex.outs)
       ends.push({ v: segment.to.v + segment.toOff - segment.fromOff, weight: segment.weight, side: "out" });
-    if (ends.length === 0) return [vertex.v, 0.05];
+    if (ends.length === 0) return [0, 0.05];
     const most = ends.reduce((weight, end) => Math.max(weight, end.weight), 0);
     ends = ends.filter(({ weight }) => weight > most / 2).sort((a, b) => a.v - b.v);
     const total = ends.reduce((sum, { weight }) => sum + weight, 0);
@@ -145,23 +149,43 @@ function medianOf({ all, weight }) {
   return all[all.length - 1][0];
 }
 
-function shiftInto(level, layers) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const layer of layers) {
-    for (const { v, breadth } of layer) [low, high] = [Math.min(low, v - breadth / 2), Math.max(high, v + breadth / 2)];
+// Close strips that nothing is in, and shift all to the level's own coordinates. Returns its breadth.
+function shiftInto(level, layers, { across }) {
+  const vertices = layers.flat();
+  const spans = vertices.map(({ v, breadth }) => [v - breadth / 2, v + breadth / 2]);
+  for (const vertex of vertices) {
+    for (const { to, fromOff, toOff } of vertex.outs) {
+      const [from, end] = [vertex.v + fromOff, to.v + toOff];
+      if (Math.abs(from - end) > across) spans.push([Math.min(from, end), Math.max(from, end)]);
+    }
   }
-  if (low > high) [low, high] = [0, 0];
-  for (const layer of layers) for (const vertex of layer) vertex.v += level.over - low;
-  return level.over + high - low + level.under;
+  spans.sort((a, b) => a[0] - b[0]);
+  const shifts = []; // [from this v on, by so much]
+  let reach = spans.length > 0 ? spans[0][0] : 0;
+  let by = level.over - reach;
+  for (const [low, high] of spans) {
+    if (low > reach + across) by -= low - reach - across;
+    if (low > reach || shifts.length === 0) shifts.push([low, by]);
+    reach = Math.max(reach, high);
+  }
+  vertices.sort((a, b) => a.v - a.breadth / 2 - (b.v - b.breadth / 2));
+  let next = 0;
+  for (const vertex of vertices) {
+    while (next < shifts.length && shifts[next][0] <= vertex.v - vertex.breadth / 2 + 1e-6) next++;
+    vertex.v += shifts[next - 1][1];
+  }
+  return reach + by + level.under;
 }
 
-// Ports with several lines inside go towards where they lead to outside, as far as the group reaches.
+// Ports with several lines inside are as far apart as where they lead to outside: the group itself then moves there.
 function placePorts(ports, low, high) {
-  const gap = Math.min(LANE_GAP, (high - low) / Math.max(ports.length - 1, 1));
+  const last = ports.length - 1;
+  const gap = Math.min(LANE_GAP, (high - low) / Math.max(last, 1));
+  const fans = ports.filter(({ ins, outs, hint }) => hint !== null && ins.length + outs.length > 1);
+  const shift = fans.reduce((sum, { v, hint }) => sum + v - hint, 0) / fans.length;
   const wanted = ports.map((port, i) => {
-    const lines = port.ins.length + port.outs.length;
-    const want = port.hint === null ? port.v : (port.v + (lines - 1) * port.hint) / lines;
-    return [Math.min(Math.max(want, low + i * gap), high - (ports.length - 1 - i) * gap), 1];
+    const v = fans.includes(port) ? port.hint + shift : port.v;
+    return [Math.min(Math.max(v, low + i * gap), high - (last - i) * gap), 1];
   });
   ports.forEach((port, i) => (port.gap = i > 0 ? gap : 0));
   fitIn(ports, wanted);
