@@ -31,21 +31,27 @@ current_scope = _current.get
 class Scope:
     """One entry into a scope.
 
-    name    what was given, or the module's class
-    kind    "scope", or the module's class in small letters
     parent  the scope around it, or None
     number  counts scopes in the order in which they were made
     """
 
-    __slots__ = ("__weakref__", "_module", "_opener", "kind", "name", "number", "parent")
+    __slots__ = ("__weakref__", "_module", "_of", "number", "parent")
 
-    def __init__(self, name: str, kind: str = "scope", module: Any = None, opener: Any = None) -> None:
-        self.name = name
-        self.kind = kind
-        self.parent: Scope | None = None
-        self.number = next(_numbers)
+    def __init__(self, of: Any, module: Any = None) -> None:
+        self._of = of  # the name, or the module's class
         self._module = module
-        self._opener = opener
+        self.number = next(_numbers)
+        self.parent: Scope | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that was given, or that of the module's class."""
+        return self._of.__name__ if isinstance(self._of, type) else self._of.name
+
+    @property
+    def kind(self) -> str:
+        """ "scope", or the module's class in small letters."""
+        return self._of.__name__.lower() if isinstance(self._of, type) else "scope"
 
     @property
     def module(self) -> Any:
@@ -86,12 +92,10 @@ def _close(is_it: Callable[[Scope], bool]) -> None:
 
 def module_scope(module: Any) -> Scope:
     """The scope of one call of `module`, to be entered with `with`."""
-    kind = type(module)
     try:
-        held = ref(module)
+        return Scope(type(module), ref(module))
     except TypeError:  # a class with slots and without one for weak references
-        held = None
-    return Scope(kind.__name__, kind.__name__.lower(), held)
+        return Scope(type(module))
 
 
 class scope:
@@ -106,14 +110,14 @@ class scope:
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
             raise TypeError(f'a scope has a name, scope("name"): got {name!r}')
-        self._name = name
+        self.name = name
 
     def __enter__(self) -> None:
-        Scope(self._name, opener=self).__enter__()
+        Scope(self).__enter__()
 
     def __exit__(self, *exc: object) -> None:
         open_scopes.pop()
-        _close(lambda found: found._opener is self)
+        _close(lambda found: found._of is self)
 
     def __call__(self, function: F) -> F:
         if not callable(function):
@@ -126,35 +130,35 @@ class scope:
             decorate = _each_await
         else:
             decorate = _each_step if inspect.isgeneratorfunction(function) else _each_call
-        decorated: Any = decorate(self._name, function)
+        decorated: Any = decorate(self, function)
         return decorated
 
 
-def _each_call(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _each_call(opener: scope, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def decorated(*args: Any, **kwargs: Any) -> Any:
-        with Scope(name):
+        with Scope(opener):
             return function(*args, **kwargs)
 
     return decorated
 
 
-def _each_await(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _each_await(opener: scope, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     async def decorated(*args: Any, **kwargs: Any) -> Any:
-        with Scope(name):
+        with Scope(opener):
             return await function(*args, **kwargs)
 
     return decorated
 
 
-def _each_step(name: str, function: Callable[..., Generator]) -> Callable[..., Generator]:
+def _each_step(opener: scope, function: Callable[..., Generator]) -> Callable[..., Generator]:
     """The generator function with one scope, open while the generator runs and closed in between."""
 
     @functools.wraps(function)
     def decorated(*args: Any, **kwargs: Any) -> Generator:
         generator = function(*args, **kwargs)
-        whole = Scope(name)
+        whole = Scope(opener)
         step: Callable[[], Any] = functools.partial(next, generator)
         while True:
             try:
