@@ -210,7 +210,10 @@ def test_a_closed_group_is_one_box_that_says_how_far_the_pass_is(drawing: Any) -
           return done === all.length ? `all ${verb}` : `${done}/${all.length} ${verb}`;
         })""")
         assert texts(tab, ".group .small:not(.number):not(.kind)") == wanted
-        bars = tab.locator(".group .share").evaluate_all("all => all.map(e => Number(e.getAttribute('width')) / 138)")
+        filled = (
+            "all => all.map(e => e.getAttribute('width') / e.parentNode.querySelector('.track').getAttribute('width'))"
+        )
+        bars = tab.locator(".group .share").evaluate_all(filled)
         shares = [1.0 if text.startswith("all") else fraction(text) for text in wanted]
         assert bars == pytest.approx(shares, abs=0.01)
 
@@ -256,6 +259,19 @@ def test_a_group_that_opens_stays_where_it_is(drawing: Any, kept: str) -> None:
     assert set(tab.evaluate("run.groups.find((g) => g.label === 'neuron2').nodes.map((n) => n.title)")) <= set(
         texts(tab, ".node > title")
     )
+
+
+def test_boxes_glide_to_where_they_belong(drawing: Any) -> None:
+    tab = drawing(NET, ["whole", "layer0"], motion="no-preference")
+    tab.evaluate("to('add', 5); opening(['whole', 'layer1'])")
+    tab.wait_for_timeout(600)
+    assert set(texts(tab, ".group .name")) == {"layer0", "layer2", "neuron0", "neuron1", "neuron2", "neuron3"}
+    gone_astray = """all => all.filter(({ item, group }) => {
+      const { x, y } = item.box;
+      const { e, f } = group.transform.baseVal.consolidate()?.matrix ?? new DOMMatrix(getComputedStyle(group).transform);
+      return Math.abs(e - x) + Math.abs(f - y) > 0.5;
+    }).length"""
+    assert tab.evaluate(f"({gone_astray})(view.drawables.map((d) => d.drawn).filter((d) => d?.item))") == 0
 
 
 def test_clicks_choose_a_node_and_open_and_close_groups(drawing: Any) -> None:

@@ -26,13 +26,20 @@ function nodeSize(run, node) {
   const array = isArrayNode(node);
   const texts = [node.data.text, run.truth?.[node.index]?.text ?? ""].map((text) => text.length);
   const numbers = Math.max(FEWEST_DIGITS, ...texts) * CHARACTER + ROW_LABEL + 2 * INSET + (array ? THUMBNAIL.width : 0);
-  const width = Math.max(numbers, shownName(node).length * NAME_CHARACTER + 2 * INSET + 22);
+  const width = Math.max(numbers, shownName(node).length * NAME_CHARACTER + INSET + placeWidth(node) + 6);
   const height = TITLE_ROW + 2 * ROW + (array ? SHAPE_ROW : 0);
   return { width: Math.round(Math.min(width, array ? WIDEST_ARRAY : WIDEST_BOX)), height };
 }
 
+// The place in topological order, beside the name.
+function placeWidth({ index }) {
+  return String(index + 1).length * 5.6 + 4;
+}
+
 function groupSize(group) {
-  const width = Math.max(group.label.length * NAME_CHARACTER + 56, groupKind(group).length * 6.6 + 24, 156);
+  const count = `${group.size}/${group.size} computed`.length;
+  const widths = [group.label.length * NAME_CHARACTER + 56, groupKind(group).length * 6.6 + 24, count * 6 + 84];
+  const width = Math.max(...widths, 156);
   return { width: Math.round(Math.min(width, WIDEST_BOX)), height: GROUP_HEIGHT };
 }
 
@@ -137,11 +144,12 @@ class NodeBox extends Drawn {
     this.truth = svg("text", { class: "truth", x: width / 2, y: height + 15 });
     this.tag = svg("text", { class: "tag", x: width - 1, y: -5 });
     const place = String(node.index + 1);
-    const room = width - 2 * INSET - place.length * 6;
+    const beside = placeWidth(node);
+    const room = width - INSET - beside;
     this.group.append(
       svg("title", {}, node.title),
       svg("text", { class: "place", x: 5, y: 11 }, place),
-      svg("text", { class: "name", x: width / 2 + 3, y: 17 }, cutTo(shownName(node), room, NAME_CHARACTER)),
+      svg("text", { class: "name", x: (width + beside - 6) / 2, y: 17 }, cutTo(shownName(node), room, NAME_CHARACTER)),
       ...(this.array ? [svg("text", { class: "shape", x: width / 2, y: TITLE_ROW + 11 }, shapeText(node))] : []),
       ...this.data.parts,
       ...this.grad.parts,
@@ -248,8 +256,7 @@ class GroupBox extends Drawn {
     const length = ((this.size.width - 2 * INSET) * (size ? done / size : 0)).toFixed(1);
     if (this.length !== length) this.bar.setAttribute("width", (this.length = length));
     if (!this.detailed) return;
-    const whole = this.size.width < 190 ? `${done}/${size} ${verb}` : `${done} of ${size} ${verb}`;
-    write(this.reached, done === size ? `all ${verb}` : whole);
+    write(this.reached, done === size ? `all ${verb}` : `${done}/${size} ${verb}`);
     write(this.most, most);
     write(this.truth, note);
     write(this.tag, odd.join(", "));

@@ -18,7 +18,7 @@ class GraphView {
   constructor(run, stage, { hover, pin, toggle = () => {} }) {
     this.run = run;
     this.calls = { hover, pin, toggle };
-    const names = ["frames", "edges", "captions", "boxes", "blocked", "chips"];
+    const names = ["frames", "edges", "present", "captions", "boxes", "blocked", "chips"];
     this.layers = Object.fromEntries(names.map((name) => [name, svg("g")]));
     this.layer = svg("g", { class: "layer" }, ...Object.values(this.layers));
     this.picture = svg("svg", { "aria-hidden": "true" }, arrowheads(), this.layer);
@@ -145,15 +145,13 @@ class GraphView {
     const taken = new TakenPlaces();
     for (const { box } of this.visible.items) taken.add({ ...box, height: box.height + TRUTH_ROW });
     const edges = this.visible.edges();
-    const parallel = new Map();
     this.visible.links.forEach((link, i) => {
-      const key = `${link.from.id} ${link.to.id}`;
-      const nth = parallel.get(key) ?? 0;
-      parallel.set(key, nth + 1);
-      const { width, height } = edges[i].label;
+      const { width, height } = edges[i].chip;
+      const { parallel } = link;
+      const middle = (parallel.indexOf(link) + 0.5) / parallel.length;
       let best = { covered: Infinity };
       for (const shift of SHIFTS) {
-        const point = pointOnRoute(link.route, 0.5 + shift + (nth % 2 ? 0.1 : 0));
+        const point = pointOnRoute(link.route, middle + shift);
         const box = { x: point.x - width / 2, y: point.y - height / 2, width, height };
         const covered = taken.covered(box);
         if (covered < best.covered) best = { covered, point, box };
@@ -423,6 +421,8 @@ class GraphView {
     const classes = { done: arrived, now: present, operand, blocked: link.blocked, many: edges.length > 1, pale: !computed };
     const names = ["edge", ...Object.keys(classes).filter((name) => classes[name])].join(" ");
     if (drawn.names !== names) drawn.path.setAttribute("class", (drawn.names = names));
+    const layer = this.layers[present || operand ? "present" : "edges"]; // above the others
+    if (drawn.path.parentNode !== layer) layer.append(drawn.path);
     this.paintChip(link, { arrived, lost, present, latest });
     if (link.blocked && !this.far && !drawn.blocked) {
       drawn.blocked = blockedMark(pointOnRoute(link.route, 0.8), link.blocked);

@@ -2,6 +2,7 @@
 // pass has come, and a frame around what the stage shows. A click or a drag goes there.
 
 const MAP = { width: 190, height: 120, margin: 5 };
+const MOST_OF_STAGE = 0.28;
 const SMALLEST_DOT = 1.6;
 
 class Minimap {
@@ -24,7 +25,9 @@ class Minimap {
     this.items = items;
     this.frames = frames;
     this.content = content;
-    const { width, height, margin } = MAP;
+    const { margin } = MAP;
+    const width = Math.min(MAP.width, this.viewport.size.width * MOST_OF_STAGE);
+    const height = Math.min(MAP.height, this.viewport.size.height * MOST_OF_STAGE);
     this.scale = Math.min((width - 2 * margin) / content.width, (height - 2 * margin) / content.height);
     this.size = {
       width: Math.max(Math.ceil(content.width * this.scale), 24) + 2 * margin,

@@ -69,19 +69,27 @@ class Visible {
       link.edges.push(edge.index);
       this.linkOf[edge.index] = link;
     }
+    const beside = new Map(); // the lines that join the same two boxes
     for (const link of this.links) {
+      const key = `${link.from.id} ${link.to.id}`;
+      if (!beside.has(key)) beside.set(key, []);
+      link.parallel = beside.get(key);
+      link.parallel.push(link);
       const why = link.edges.map((index) => this.run.blocked?.[index] ?? null);
       link.blocked = why.every(Boolean) ? why[0] : null;
     }
   }
 
-  // For the layout: the lines with the room that is kept for what is written on them.
+  // For the layout: the lines with the room that is kept for what is written on them; where several join the same two
+  // boxes, one behind the other.
   edges() {
-    return this.links.map(({ from, to, edges }) => {
+    return this.links.map(({ from, to, edges, parallel }) => {
       const array = from.kind === "node" && isArrayNode(from.subject);
       const characters = edges.length > 1 ? `${edges.length} of ${edges.length}`.length : 0;
       const label = chipSize(Math.max(characters, array ? CHIP_CHARACTERS.array : CHIP_CHARACTERS.number));
-      return { from: from.id, to: to.id, label };
+      const [many, extra] = [parallel.length, parallel.length > 1 ? 26 : 6]; // and for what is below the upper box
+      const room = { width: label.width * many, height: label.height * many + extra };
+      return { from: from.id, to: to.id, label: room, chip: label };
     });
   }
 
