@@ -206,6 +206,7 @@ class Run {
     if (node.constant || !this.truth[node.index]) return null;
     if (this.editable) {
       const found = this.scalars.slopeByDifferences(node.index);
+      if (!Number.isFinite(found.value)) return null; // a difference of infinities says nothing
       return { text: scalar(found.value).text, agrees: found.agrees(this.truth[node.index].value) };
     }
     const found = this.source.checks?.[node.index];
