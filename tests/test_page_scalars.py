@@ -246,6 +246,56 @@ def test_under_equals_the_pane_says_that_the_engines_may_differ(pane: Any) -> No
     assert [row[1:3] for row in rows(tab)] == both
 
 
+# -- in the page -------------------------------------------------------------------------------------------------------
+
+
+def test_in_the_page_a_node_opens_as_scalars_and_both_engines_agree_at_every_step(opened: Any) -> None:
+    with viz.recording():
+        root = product()
+    page = viz.step(root, names={})
+    with opened(page, "#mode=add&step=1", viewport={"width": 1400, "height": 900}) as tab:
+        tab.locator(".node").filter(has_text="x @ w").first.click()
+        tab.get_by_role("button", name="Open as scalars").click()
+        assert tab.locator(".scalar-value.element").count() == 4
+        last = len(trace(root, names={}).steps)
+        arrived = []
+        for _ in range(last + 4):
+            tab.locator("#forward").click()
+            arrived.append([row[2] for row in rows_of_pane(tab)])
+            assert tab.locator(".scalar-pane .differs").count() == 0
+        order = topological_order(root)
+        root.backward()
+        assert arrived[0] == ["–"] * 4
+        assert arrived[-1] == [number(g) for g in order[2].grad.ravel()]
+        for _ in range(last + 4):
+            tab.locator("#back").click()
+        assert [row[2] for row in rows_of_pane(tab)] == ["–"] * 4
+
+
+def test_in_the_page_one_selection_marks_the_cell_of_the_heat_map_and_the_value(opened: Any) -> None:
+    with viz.recording():
+        root = product()
+    with opened(viz.step(root, names={}), "#mode=add&step=9", viewport={"width": 1400, "height": 900}) as tab:
+        tab.locator(".node").filter(has_text="x @ w").first.click()
+        tab.get_by_role("button", name="Open as scalars").click()
+        tab.locator(".scalar-value.element").nth(1).click()
+        assert "[0, 1]" in tab.locator("#node .maps").text_content()
+        tab.keyboard.press("Escape")
+        assert tab.locator(".scalar-pane").is_hidden()
+
+
+def test_in_the_page_a_graph_that_was_not_recorded_says_what_to_write(opened: Any) -> None:
+    with opened(viz.step(mean(), names={}), "#mode=add&step=4", viewport={"width": 1400, "height": 900}) as tab:
+        tab.locator(".node").filter(has_text="x").first.click()
+        assert "viz.recording()" in tab.locator("#node").text_content()
+
+
+def rows_of_pane(tab: Any) -> list[list[str]]:
+    return tab.locator(".scalar-table tbody tr").evaluate_all(
+        "found => found.map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+
+
 # -- differences -------------------------------------------------------------------------------------------------------
 
 
