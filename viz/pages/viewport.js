@@ -102,11 +102,16 @@ class Viewport {
     else if (this.kept === "all") this.fit();
   }
 
-  // Move so that all boxes are in view if they can be, else at least the last one. Stay where nothing is hidden.
+  // Move so that all boxes are in view if they can be, else at least the last one. Stay where nothing is hidden. As
+  // long as the page chooses what is shown, it also steps back as far as can be read.
   reveal(boxes) {
     if (boxes.every((box) => this.sees(box))) return;
     const around = enclosing(boxes);
     const { width, height } = this.size;
+    if (this.kept === "start") {
+      const fitting = Math.min((width - 3 * MARGIN) / around.width, (height - 3 * MARGIN) / around.height);
+      if (fitting >= READABLE) this.scale = Math.min(this.scale, fitting);
+    }
     const roomy = around.width * this.scale < width - MARGIN && around.height * this.scale < height - MARGIN;
     this.centre(roomy ? around : boxes[boxes.length - 1], true);
   }
