@@ -3,6 +3,7 @@
 function nodePart(run, moment, node, pinned) {
   const parts = [paragraph("", ...valueWords(run, moment, node))];
   if (node.data.grid) parts.push(...maps(moment, node));
+  if (node.data.shape !== undefined) parts.push(...asScalars(node));
   if (node.data.stats) parts.push(...statistics(moment, node));
   const cut = run.source.cuts?.[node.index];
   if (cut) parts.push(paragraph("muted", cut));
@@ -41,13 +42,13 @@ function maps(moment, node) {
     if (pickable && state.element !== null) map.pick(state.element);
     return html("figure", {}, html("figcaption", {}, name), map);
   });
-  return [html("div", { class: "maps" }, ...figures), ...asScalars(node)];
+  return [html("div", { class: "maps" }, ...figures)];
 }
 
 // The way to the same operation on Values, or why there is none.
 function asScalars(node) {
   const why = scalarPane ? scalarPane.whyNot(node) : data.unfolded?.reason;
-  if (why) return node.data.grid.exact ? [paragraph("muted", `As scalars: ${why}.`)] : [];
+  if (why) return node.data.grid?.exact ? [paragraph("muted", `As scalars: ${why}.`)] : [];
   const button = html("button", { type: "button" }, "Open as scalars");
   button.addEventListener("click", () => {
     scalarPane.open(node);
