@@ -246,8 +246,7 @@ function placeRanks(level, layers, { between }) {
     if (layer.some((vertex) => vertex.lefts.some((segment) => segment.turn < 0))) u += TURN_BULGE;
     for (const vertex of layer) {
       if (vertex.kind === "lane") vertex.length = length;
-      const slack = length - vertex.length;
-      vertex.u = u + (vertex.lefts.length === 0 ? slack : vertex.rights.length === 0 ? 0 : slack / 2);
+      vertex.u = u + (length - vertex.length) * shareBefore(vertex, length);
       [vertex.start, vertex.end] = [u, u + length];
     }
     u += length;
@@ -255,6 +254,13 @@ function placeRanks(level, layers, { between }) {
   });
   const last = layers[layers.length - 1];
   return u + (last && last.some((vertex) => vertex.kind === "out") ? 0 : level.after);
+}
+
+// How much of the room that a vertex leaves in its rank is before it: beside a wide group it is where more edges join.
+function shareBefore({ kind, lefts, rights, length }, ofRank) {
+  if (lefts.length === 0 && kind !== "lane") return rights.length > 0 ? 1 : 0;
+  if (rights.length === 0) return 0;
+  return ofRank < 2 * length || lefts.length === rights.length ? 0.5 : lefts.length > rights.length ? 0 : 1;
 }
 
 // Room for the widest label, and more of it where edges go far up or down.
@@ -266,7 +272,7 @@ function gapBefore(level, layer, rank, ports, between) {
       steep = Math.max(steep, Math.abs(segment.fromV - segment.toV));
     }
   }
-  const slope = Math.min(90, steep / 7);
+  const slope = Math.min(130, steep / 5);
   if (rank === 1)
     return steep + room > 0 || layer.some((vertex) => vertex.ins.length > 0)
       ? Math.max(level.before, 16 + slope, room)
