@@ -101,14 +101,14 @@ const scalar = (x) => {
 
 // -- from base64 --------------------------------------------------------------------------------------------
 
-const unpackBytes = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-
-const unpackFloats = (base64) => {
-  const view = new DataView(unpackBytes(base64).buffer);
-  return Float64Array.from({ length: view.byteLength / 8 }, (_, i) => view.getFloat64(8 * i, true));
+const unpackBytes = (base64) => {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes.buffer;
 };
 
-const unpackInts = (base64) => {
-  const view = new DataView(unpackBytes(base64).buffer);
-  return Int32Array.from({ length: view.byteLength / 4 }, (_, i) => view.getInt32(4 * i, true));
-};
+// Little-endian, as they are packed and as every browser's machine has them.
+const unpackFloats = (base64) => new Float64Array(unpackBytes(base64));
+
+const unpackInts = (base64) => new Int32Array(unpackBytes(base64));

@@ -133,12 +133,16 @@ class ScalarGraph {
     while (stack.length && !steps.full) {
       const node = stack.pop();
       this.send(node, steps);
-      stack.push(...this.differentOperands(node).reverse());
+      for (let slot = this.parents[node].length - 1; slot >= 0; slot--) {
+        if (this.isFirstUse(node, slot)) stack.push(this.parents[node][slot]);
+      }
     }
   }
 
-  differentOperands(node) {
-    return [...new Set(this.parents[node])].filter((parent) => !this.constant[parent]);
+  // Whether an operand takes gradients and has not stood further left among the node's operands.
+  isFirstUse(node, slot) {
+    const operands = this.parents[node];
+    return !this.constant[operands[slot]] && operands.indexOf(operands[slot]) === slot;
   }
 
   // How many steps the recursion takes in all: each node sends once for each path to it. (Infinity for too many.)
@@ -147,9 +151,10 @@ class ScalarGraph {
     paths[this.root] = 1;
     let steps = 1;
     for (let node = this.root; node >= 0; node--) {
-      if (!paths[node]) continue;
-      steps += paths[node] * this.parents[node].filter((parent) => !this.constant[parent]).length;
-      for (const parent of this.differentOperands(node)) paths[parent] += paths[node];
+      this.parents[node].forEach((parent, slot) => {
+        if (!this.constant[parent]) steps += paths[node];
+        if (this.isFirstUse(node, slot)) paths[parent] += paths[node];
+      });
     }
     return steps;
   }
