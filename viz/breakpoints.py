@@ -8,13 +8,16 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viz.errors import UserError
 from viz.graph import Graph
 from viz.text import clip
+
+if TYPE_CHECKING:
+    from viz.trace import Step
 
 FORMS = '"nan", "inf", "|grad| > 100" (or >=, <, <=), "|a.grad| > 100" for one node, or the name of a node'
 """What a condition may be, for messages and help."""
@@ -30,23 +33,15 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 _SIZE = re.compile(r"(?:\|(?P<bars>.+)\||abs\((?P<call>.+)\))\s*(?P<sign>>=|<=|≥|≤|>|<)\s*(?P<limit>\S+)")
 
 
-class Arrival(Protocol):
-    """What a condition reads of a step."""
-
-    receiver: str
-    contribution: Any
-    after: Any
-
-
 @dataclass(frozen=True)
 class Breakpoint:
     """A condition that can be asked of each step; `text` is how it was written."""
 
     text: str
-    holds: Callable[[Any], bool]
+    holds: Callable[[Step], bool]
 
 
-Condition = str | Callable[[Any], Any] | Breakpoint
+Condition = str | Callable[["Step"], Any] | Breakpoint
 
 
 def breakpoints(conditions: Condition | Iterable[Condition] | None, graph: Graph) -> tuple[Breakpoint, ...]:
@@ -77,9 +72,9 @@ def read(condition: Condition, graph: Graph) -> Breakpoint:
         return Breakpoint(getattr(condition, "__name__", "a function"), lambda step: bool(condition(step)))
     text = " ".join(condition.split())
     if text.lower() == "nan":
-        return Breakpoint("nan", lambda step: _any(np.isnan, step))
+        return Breakpoint("nan", lambda step: _any(np.isnan, math.isnan, step))
     if text.lower() == "inf":
-        return Breakpoint("inf", lambda step: _any(np.isinf, step))
+        return Breakpoint("inf", lambda step: _any(np.isinf, math.isinf, step))
     if size := _SIZE.fullmatch(text):
         return _by_size(text, size, graph)
     keys = _keys(text, graph)
@@ -88,7 +83,7 @@ def read(condition: Condition, graph: Graph) -> Breakpoint:
     return Breakpoint(text, lambda step: step.receiver in keys)
 
 
-def first_held(points: Iterable[Breakpoint], step: Arrival) -> Breakpoint | None:
+def first_held(points: Iterable[Breakpoint], step: Step) -> Breakpoint | None:
     """The first of `points` that holds at this step."""
     return next((point for point in points if point.holds(step)), None)
 
@@ -121,12 +116,18 @@ def _unreadable(text: str, graph: Graph, name: str = "") -> str:
     return f"cannot read the breakpoint {clip(text)!r}: {hint}write {FORMS}"
 
 
-def _any(test: Callable[[Any], Any], step: Arrival) -> bool:
-    return bool(np.any(test(step.after)) or np.any(test(step.contribution)))
+def _any(of_array: Callable[[Any], Any], of_number: Callable[[float], bool], step: Step) -> bool:
+    """Whether what arrives, or what the gradient then is, holds such a number. One number takes no array: a pass of
+    Values has many steps."""
+    if isinstance(step.after, float) and isinstance(step.contribution, float):
+        return of_number(step.after) or of_number(step.contribution)
+    return bool(np.any(of_array(step.after)) or np.any(of_array(step.contribution)))
 
 
-def _size(step: Arrival) -> float:
+def _size(step: Step) -> float:
     """The largest magnitude of what arrives and of what the gradient then is; nan where there is no number."""
+    if isinstance(step.after, float) and isinstance(step.contribution, float):
+        return max((abs(x) for x in (step.after, step.contribution) if not math.isnan(x)), default=math.nan)
     sizes = np.abs(np.concatenate([np.ravel(step.after), np.ravel(step.contribution)]).astype(np.float64))
     sizes = sizes[~np.isnan(sizes)]
     return float(sizes.max()) if sizes.size else math.nan

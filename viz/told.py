@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.arrays import MOST_IN_LINE, Quantity, in_words, is_single, nested
 from viz.text import clip, short
 
+if TYPE_CHECKING:
+    from viz.trace import Step
+
 NOT_YET = "not yet"
 """The gradient that nothing has reached, which is not 0."""
-
-
-class Told(Protocol):
-    """What a step has to say."""
-
-    number: int
-    sender_name: str | None
-    receiver_name: str
-    contribution: Any
-    before: Any
-    after: Any
-    rule: str
 
 
 def in_line(q: Quantity) -> str:
@@ -33,7 +24,7 @@ def in_line(q: Quantity) -> str:
     return nested(array) if 0 < array.size <= MOST_IN_LINE else in_words(array)
 
 
-def told(step: Told) -> str:
+def told(step: Step) -> str:
     """The step on one line: `7. d sends b * d.grad = −6 to a: 4 → −2`."""
     before = NOT_YET if step.before is None else in_line(step.before)
     who = (

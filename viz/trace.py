@@ -241,7 +241,7 @@ class Trace:
             else:  # refused, e.g. as another pass is open: it may begin when that one is closed
                 self._live = None
             raise
-        self.stopped = held and held.text
+        self.stopped = None if held is None else held.text
         return True
 
 
@@ -274,7 +274,8 @@ def trace(
     order = topological_order(root)
     with gradients_kept(order):
         graph = describe(order, caller_namespace() if names is None else names, contributions=False)
-    operator = {add: "+=", overwrite: "="}.get(combine) or getattr(combine, "__name__", "combine")
+    signs: dict[Combine, str] = {add: "+=", overwrite: "="}
+    operator = signs.get(combine) or str(getattr(combine, "__name__", "combine"))
     rule, needed = partial(chain_rule, root, seed), 0
     if recursive:
         operator = RECURSION if combine is add else f"{RECURSION} and {operator}"
@@ -304,7 +305,8 @@ def _run(
 def _check_data(order: list[Node], graph: Graph) -> None:
     """Raise RuntimeError where a value is no longer the one that the graph was described with."""
     for node, record in zip(order, graph.nodes, strict=True):
-        if node.data is not record.data and not np.array_equal(node.data, record.data, equal_nan=True):
+        same = isinstance(record.data, float) and node.data == record.data  # quick, for graphs of many Values
+        if not same and not np.array_equal(node.data, record.data, equal_nan=True):
             raise RuntimeError(f"{record.name} has changed since this trace was made: make a new one")
 
 
