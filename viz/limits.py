@@ -49,15 +49,17 @@ def check_picture(
         )
 
 
-def check_page(nodes: int, *, computed: bool = True, spelling: Spelling = IN_PYTHON) -> None:
-    """Raise TooLargeError if the page would have too many nodes.
+def check_page(nodes: int, *, computed: bool = True, most: int | None = None, spelling: Spelling = IN_PYTHON) -> None:
+    """Raise TooLargeError if the page would have more than `most` nodes.
 
     computed  whether the page computes the passes itself, as for Values without hooks or rules of the user's
+    most      by default MOST_ON_PAGE, or MOST_RECORDED where the passes are recorded
     """
-    most = MOST_ON_PAGE if computed else MOST_RECORDED
+    most = most or (MOST_ON_PAGE if computed else MOST_RECORDED)
     if nodes > most:
         kind = "" if computed else " whose passes have to be recorded"
         raise TooLargeError(
-            f"the graph has {nodes:,} nodes, and the page takes at most {most:,}{kind}: step through a smaller part, "
-            f"e.g. the loss of one example, or read its steps as text ({spelling.steps})"
+            f"the graph has {nodes:,} nodes, and the page takes at most {most:,}{kind}: step through a sample of it, "
+            f"e.g. the loss of one example, read its steps as text ({spelling.steps}), or raise the limit "
+            f"({spelling.limit}): the page opens collapsed, but all of it is in the file"
         )

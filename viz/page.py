@@ -65,6 +65,7 @@ def step(
     title: str | None = None,
     update: Any = None,
     parameters: Iterable[Node] | None = None,
+    max_nodes: int | None = None,
     spelling: Spelling = IN_PYTHON,
 ) -> Page:
     """A page that steps through a run of `root`, a Value or a Tensor; written to `path` if given.
@@ -78,6 +79,8 @@ def step(
     title       the page's heading; by default the root's name and formula
     update      a learning rate, or an optimizer of tensorgrad.optim: what happens to the leaves after the pass
     parameters  the leaves that a learning rate is for; by default all that take a gradient
+    max_nodes   how many nodes the page takes: by default 100,000 Values, or 5,000 nodes whose passes are recorded
+    spelling    what the ways out are called in errors
 
     In a notebook the result shows itself; it needs neither a server nor a dot program.
 
@@ -92,7 +95,7 @@ def step(
     order = topological_order(root)
     names = caller_namespace() if names is None else names
     computed = gradient is None and recordable(order)
-    check_page(len(order), computed=computed, spelling=spelling)
+    check_page(len(order), computed=computed, most=max_nodes, spelling=spelling)
     graph = describe(order, names, contributions=False)
     data = graph_data(order, graph)
     tree = group_tree(order, graph, names)

@@ -42,7 +42,7 @@ def add_output(parser: argparse.ArgumentParser, help: str) -> None:
 def add_max_nodes(parser: argparse.ArgumentParser) -> None:
     """--max-nodes, for `most_nodes`."""
     parser.add_argument(
-        "--max-nodes", type=_count, metavar="N", help=f"the picture's limit (default: {MOST_IN_PICTURE:,})"
+        "--max-nodes", type=count, metavar="N", help=f"the picture's limit (default: {MOST_IN_PICTURE:,})"
     )
 
 
@@ -76,7 +76,7 @@ def torch_is_installed() -> bool:
     return find_spec("torch") is not None
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
     try:
         number = int(text)
     except ValueError:

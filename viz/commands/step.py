@@ -13,12 +13,12 @@ from viz import breakpoints, plain
 from viz.commands import frames
 from viz.commands.backward import gradient_for
 from viz.commands.interactive import converse
-from viz.commands.options import add_output, add_target, target_of
+from viz.commands.options import add_output, add_target, count, target_of
 from viz.commands.output import write
 from viz.commands.steps_text import steps_text
 from viz.commands.target import Target
 from viz.errors import UserError
-from viz.limits import ON_COMMAND_LINE
+from viz.limits import MOST_ON_PAGE, MOST_RECORDED, ON_COMMAND_LINE
 from viz.page import Page, check_suffix, step
 from viz.trace import RECURSION, Trace, trace
 
@@ -72,6 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RATE",
         help="on the page, let a step of gradient descent with this learning rate follow the pass",
     )
+    parser.add_argument(
+        "--max-nodes",
+        type=count,
+        metavar="N",
+        help=f"the page's limit (default: {MOST_ON_PAGE:,} Values, {MOST_RECORDED:,} Tensors)",
+    )
 
 
 def _rate(text: str) -> float:
@@ -97,8 +103,9 @@ def run(args: argparse.Namespace) -> int:
     output = args.output or (None if printed or drawn else _DEFAULT_OUTPUT)
     if output is not None:
         check_suffix(output)  # before the work is done
-    elif args.update is not None:
-        raise UserError("--update is for the page: name one with -o")
+    elif args.update is not None or args.max_nodes is not None:
+        option = "--max-nodes" if args.update is None else "--update"
+        raise UserError(f"{option} is for the page: name one with -o")
     target = target_of(args)
     with target.running():
         root = target.root()
@@ -125,6 +132,7 @@ def _page(args: argparse.Namespace, root: Node, gradient: Any, target: Target) -
         names=target.names,
         title=target.title,
         update=args.update,
+        max_nodes=args.max_nodes,
         spelling=ON_COMMAND_LINE,
     )
 
