@@ -25,7 +25,7 @@ SCRIPTS = (
     "pages/minimap.js",
     "pages/graph.js",
 )
-STAGE = "body { margin: 0 } #stage { width: 1000px; height: 600px }"
+STAGE = "body { display: block } #stage { width: 1000px; height: 600px }"
 START = """
 const calls = [];
 window.start = (lines, labels) => {
@@ -55,12 +55,12 @@ def drawing(browser: Any) -> Iterator[Callable[..., Any]]:
     def draw(program: str = "SEVEN", labels: list[str] | None = None, *, motion: str = "reduce") -> Any:
         texts = [(VIZ / name).read_text(encoding="utf-8") for name in SCRIPTS]
         texts += [(TESTS / "fake_run.js").read_text(encoding="utf-8"), START]
-        style = (VIZ / "pages" / "graph.css").read_text(encoding="utf-8")
+        style = "".join((VIZ / name).read_text(encoding="utf-8") for name in ("kit/kit.css", "pages/graph.css"))
         tab = browser.new_page(viewport={"width": 1000, "height": 600}, reduced_motion=motion)
         opened.append(tab)
         tab.on("pageerror", lambda error: complaints.append(str(error)))
         body = f'<div id="stage"></div><script type="module">{"".join(texts)}</script>'
-        tab.set_content(f"<!doctype html><style>{STAGE}{style}</style>{body}", wait_until="load")
+        tab.set_content(f"<!doctype html><style>{style}{STAGE}</style>{body}", wait_until="load")
         tab.evaluate(f"labels => start({program}, labels)", labels)
         return tab
 
@@ -359,6 +359,8 @@ def test_the_overlay_fills_by_the_size_of_the_gradient(drawing: Any) -> None:
     sizes = tab.evaluate("run.truth.map((g) => Math.abs(g.value))")
     assert [heat for _, heat in sorted(zip(sizes, heats, strict=True))] == sorted(heats)
     assert min(heats) < max(heats) == 100
+    fills = tab.locator(".node .body").evaluate_all("all => all.map(e => getComputedStyle(e).fill)")
+    assert fills[2] == fills[3] == fills[4] != fills[6]  # d, a leaf c, e: all have 2; L has 1
     tab.evaluate("view.setOverlay('none')")
     assert not classes(tab, ".heated")
     assert not tab.locator(".overlay-legend").is_visible()

@@ -313,10 +313,12 @@ class Chip extends Drawn {
 // A bar across an edge along which no gradient passes, and why in few words.
 function blockedMark({ x, y, angle }, words) {
   const turn = (angle * 180) / Math.PI;
+  const flat = Math.abs(Math.cos(angle)) > 0.7; // the words go below the edge, else beside it
+  const beside = flat ? { x: 8, y: 21, "text-anchor": "end" } : { x: 13, y: 4, "text-anchor": "start" };
   return svg("g", { class: "blocked", transform: `translate(${x} ${y})` },
     svg("title", {}, words),
     svg("path", { d: "M-2 -8V8M3 -8V8", transform: `rotate(${turn})` }),
-    svg("text", { y: 21 }, words),
+    svg("text", beside, words),
   );
 }
 
