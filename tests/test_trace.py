@@ -401,6 +401,14 @@ def test_large_arrays_are_told_in_words():
     assert str(trace((x * 2).sum())[-1]).endswith("= (4, 5) norm 8.944 to x: not yet → (4, 5) norm 8.944")
 
 
+def test_what_a_hook_did_stands_at_the_end_of_the_line():
+    x = Tensor(2.0, requires_grad=True)
+    x.register_hook(lambda grad: grad * 10)
+    assert str(trace(x * 3, names={"x": x})[-1]) == (
+        "2. L sends 3 * L.grad = 3 to x: not yet → 3, then the hook on x changed x.grad from 3 to 30"
+    )
+
+
 def test_a_hook_on_a_leaf_is_told_though_its_turn_comes_later():
     """Between the last step to a leaf and its turn stand the steps of others."""
     x, y = Tensor(2.0, requires_grad=True), Tensor(3.0, requires_grad=True)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.arrays import MOST_IN_LINE, Quantity, in_words, is_single, nested
-from viz.text import clip, short
+from viz.text import clip, cut, short
 
 if TYPE_CHECKING:
     from viz.trace import Step
+
+_HOOKS = re.compile(r", (?:after|then) the hook on ")  # trace.HOOKED
+
+_MOST_RULE_CHARACTERS = 200
 
 NOT_YET = "not yet"
 """The gradient that nothing has reached, which is not 0."""
@@ -25,10 +30,12 @@ def in_line(q: Quantity) -> str:
 
 
 def told(step: Step) -> str:
-    """The step on one line: `7. d sends b * d.grad = −6 to a: 4 → −2`."""
+    """The step on one line: `7. d sends b * d.grad = −6 to a: 4 → −2`. What hooks did stands at its end."""
+    words = " ".join(step.rule.split())
+    remark = _HOOKS.search(words)
+    rule, hooks = (words, "") if remark is None else (words[: remark.start()], words[remark.start() :])
     before = NOT_YET if step.before is None else in_line(step.before)
-    who = (
-        "the seed goes" if step.sender_name is None else f"{clip(step.sender_name)} sends {' '.join(step.rule.split())}"
-    )
-    sent = "" if step.sender_name is None else f" = {in_line(step.contribution)}"
-    return f"{step.number}. {who}{sent} to {clip(step.receiver_name)}: {before} → {in_line(step.after)}"
+    becomes = f"{clip(step.receiver_name)}: {before} → {in_line(step.after)}{hooks}"
+    if step.sender_name is None:
+        return f"{step.number}. the seed goes to {becomes}"
+    return f"{step.number}. {clip(step.sender_name)} sends {cut(rule, _MOST_RULE_CHARACTERS)} = {in_line(step.contribution)} to {becomes}"
