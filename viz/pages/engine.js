@@ -73,8 +73,10 @@ const scalarOperation = (op) => {
 // The recursion takes a step for each path, which may be very many; it is cut off, as in viz/recursion.py.
 const mostRecursionSteps = (uses) => Math.max(400, 4 * (uses + 1));
 
-// How far a value is moved for differences: times its size, or 1 where it is smaller. The best of them is taken.
-const MOVES = [1e-3, 1e-5, 1e-7];
+// How far a value is moved for differences: times its size, or 1 where it is smaller. The first that is good enough is
+// taken, or the best of them.
+const MOVES = [1e-4, 1e-3, 1e-5, 1e-7];
+const GOOD_ENOUGH = 1e-7;
 
 class ScalarGraph {
   // packed: see scalars.py; parents: the indices of each node's operands; constant: which nodes take no gradient.
@@ -222,8 +224,13 @@ class ScalarGraph {
     const size = Math.abs(x);
     const moves = h === null ? MOVES.map((move) => move * Math.max(1, size)) : [h];
     if (h === null && size > 0 && size < 0.01) moves.push(size * 1e-3, size * 1e-5);
-    const slopes = moves.map((move) => slopeAround(rootAt, x, move, noise));
-    return slopes.reduce((best, slope) => (slope.error < best.error || Number.isNaN(best.error) ? slope : best));
+    let best = null;
+    for (const move of moves) {
+      const slope = slopeAround(rootAt, x, move, noise);
+      if (!best || slope.error < best.error || Number.isNaN(best.error)) best = slope;
+      if (best.error <= GOOD_ENOUGH * Math.max(1, Math.abs(best.value))) break;
+    }
+    return best;
   }
 
   // A bound for what rounding on the way from a node to the root adds to the root.
