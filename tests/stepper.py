@@ -11,14 +11,15 @@ import numpy as np
 from conftest import missing
 
 from micrograd import Value
-from micrograd.backprop import Node, add, overwrite
+from micrograd.backprop import Node, add, overwrite, topological_order
 from micrograd.nn import MLP
 from tensorgrad import Tensor
 from viz.pages.quantities import Quantities
 from viz.text import number
-from viz.trace import Trace
+from viz.trace import Trace, trace
 
 COMBINE = {"add": add, "overwrite": overwrite}
+MODES = ("add", "overwrite", "recursion")
 WIDE = {"width": 1400, "height": 720}
 PHONE = {"width": 390, "height": 844}
 
@@ -115,13 +116,42 @@ def load_axe() -> Any:
 # -- readers -----------------------------------------------------------------------------------------------------------
 
 
-def address(mode: str, at: int) -> str:
-    return f"#mode={mode}&step={at}"
+def passed_in(root: Node, mode: str) -> Trace:
+    """The trace that one of the page's engines should show."""
+    return trace(root, COMBINE.get(mode, add), names={}, recursive=mode == "recursion")
+
+
+def forward(root: Node) -> list[Node]:
+    """The nodes that the forward pass computes, in order: a step each, before those of the backward pass."""
+    return [node for node in topological_order(root) if node._prev]
+
+
+def address(mode: str, at: int, root: Node | None = None) -> str:
+    """Step `at` of a mode; with `root`, step `at` of its backward pass, where the seed is 1."""
+    return f"#mode={mode}&step={at if root is None else at + len(forward(root))}"
 
 
 def shown(tab: Any) -> list[str]:
-    """What the graph shows as each node's gradient."""
-    return tab.locator("#stage .grad").all_text_contents()
+    """What the graph shows as each node's gradient, in topological order."""
+    return tab.evaluate(IN_ORDER, ".grad")
+
+
+def values(tab: Any) -> list[str]:
+    """What the graph shows as each node's data, in topological order."""
+    return tab.evaluate(IN_ORDER, ".data")
+
+
+def read(tab: Any, selector: str) -> list[str]:
+    """The texts of such parts of the nodes, in topological order of these; "" where a node has none."""
+    return tab.evaluate(IN_ORDER, selector)
+
+
+IN_ORDER = """selector => {
+  const place = (node) => Number(node.querySelector(".place").textContent);
+  const nodes = [...document.querySelectorAll("#stage .node")].sort((a, b) => place(a) - place(b));
+  return nodes.map((node) => node.querySelector(selector)?.textContent ?? "");
+}"""
+"""The drawing has its boxes in an order of its own, so they are read by the place that is written in them."""
 
 
 def chips(tab: Any) -> list[str]:
@@ -133,8 +163,8 @@ def lost(tab: Any) -> list[str]:
 
 
 def expected(passed: Trace, at: int) -> list[str]:
-    """What the graph should show as each node's gradient after `at` steps."""
-    held = {taken.receiver: taken.after for taken in passed.steps[:at]}
+    """What the graph should show as each node's gradient after `at` steps of the backward pass."""
+    held = {taken.receiver: taken.after for taken in passed.steps[: max(at, 0)]}
     waiting = {node.key: "not yet" if node.requires_grad else "constant" for node in passed.graph.nodes}
     return [text_of(held[key]) if key in held else text for key, text in waiting.items()]
 
@@ -155,6 +185,16 @@ def boxes(tab: Any, selector: str) -> list[dict[str, float]]:
 
 def position(tab: Any) -> str:
     return tab.locator("#position").text_content()
+
+
+def said(tab: Any, selector: str = "#now") -> str:
+    """The words of a part of the page, in one line."""
+    return " ".join(tab.locator(selector).inner_text().split())
+
+
+def node_box(tab: Any, name: str) -> Any:
+    """The box of the node of that name, or with a title that begins with it."""
+    return tab.locator(".node").filter(has=tab.locator(f".name:text-matches('^{name}( = |$)')"))
 
 
 def sender(tab: Any) -> str:
