@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ from micrograd import Value
 from micrograd.backprop import Node, add, overwrite, topological_order
 from micrograd.nn import MLP
 from tensorgrad import Tensor
+from viz import step
 from viz.pages.quantities import Quantities
 from viz.text import number
 from viz.trace import Trace, trace
@@ -111,6 +114,25 @@ def load_axe() -> Any:
         return importlib.import_module("axe_playwright_python.sync_playwright").Axe()
     except ImportError:
         missing("axe-playwright-python is not installed")
+
+
+# -- what a page holds -------------------------------------------------------------------------------------------------
+
+
+def data_of(text: str) -> dict[str, Any]:
+    """The data that a page's text embeds."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def described(q: Any) -> Any:
+    """A number or an array as a page stores it."""
+    quantities = Quantities()
+    return quantities.records[quantities.of(q)]
+
+
+def size_beside(page_html: str) -> int:
+    """How much longer a page is than one with hardly anything on it."""
+    return len(page_html) - len(step(Value(1.0) * 2.0, names={}).html)
 
 
 # -- readers -----------------------------------------------------------------------------------------------------------
