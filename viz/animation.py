@@ -14,7 +14,6 @@ from viz.dot import BLUE, GREY, INK, YELLOW
 from viz.errors import UserError
 from viz.frame_dot import PURPLE, RED
 
-_WIDEST = 2400  # pixels; a wider picture is scaled down
 _LINES = (INK, GREY, BLUE, "#B34700", PURPLE, RED)
 _GROUNDS = ("#FFFFFF", "#E3F0F9", "#F4EBFA", "#F2F2F2", YELLOW)
 _SHADES = 7  # from a line's colour to the ground's, which smooth edges have; 6 * 5 * 7 of the 256 colours of a GIF
@@ -63,10 +62,6 @@ def _colours() -> list[int]:
 
 
 def _reduced(image: Any, picture: bytes, palette: Any) -> Any:
-    """A picture in the few colours of a GIF, and not too wide."""
+    """A picture in the few colours of a GIF."""
     with image.open(io.BytesIO(picture)) as opened:
-        full = opened.convert("RGB")
-    if full.width > _WIDEST:
-        height = round(full.height * _WIDEST / full.width)
-        full = full.resize((_WIDEST, height), image.Resampling.LANCZOS)
-    return full.quantize(palette=palette, dither=image.Dither.NONE)
+        return opened.convert("RGB").quantize(palette=palette, dither=image.Dither.NONE)

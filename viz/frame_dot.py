@@ -29,6 +29,7 @@ RED = "#A30D3D"
 """A gradient that is wrong in the end."""
 
 _LEGEND = "Dashed border: sends. Thick border: receives. On an edge: what has come back along it."
+_LARGEST = "20,20"  # inches, of a slide
 _POINTS = 72  # an inch
 _SLACK = 0.02  # inches, for the rounding of what the dot program says
 _CLIPPED = 100  # characters of a rule
@@ -61,7 +62,7 @@ class Frames:
         moment = self.moments[number]
         dot = new_digraph(f"{clip(self.graph.root.title)}, {self._where(moment)}", len(self.graph))
         caption = _table(self._caption(moment), self.rows, self.sizes["caption"])
-        dot.attr(label=caption, labelloc="b", outputorder="edgesfirst")
+        dot.attr(label=caption, labelloc="b", outputorder="edgesfirst", size=_LARGEST)
         for record in self.graph.nodes:
             self._node(dot, record, moment)
         for edge in self.graph.edges:
