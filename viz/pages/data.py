@@ -23,6 +23,7 @@ MOST_NAME_CHARACTERS = 200
 """Of a name or title on the page, which repeats them many times; longer ones end in an ellipsis."""
 
 _MOST_RULE_CHARACTERS = 500
+_MOST_COUNTED = 10**300  # a double still holds it
 
 
 def graph_data(order: Sequence[Node], graph: Graph) -> dict[str, Any]:
@@ -110,7 +111,12 @@ def _recorded(order: Sequence[Node], graph: Graph, passed: Trace, quantities: Qu
         elif step.rule != "the seed":
             rules[i] = text.cut(step.rule, _MOST_RULE_CHARACTERS)
         held[step.receiver] = after
-    return columns | {"rules": rules, "upstreams": upstreams}
+    return columns | {"rules": rules, "upstreams": upstreams, "cut": _cut(passed)}
+
+
+def _cut(passed: Trace) -> int:
+    """How many steps a recursion that was stopped would have taken in all, as far as the page can count; else 0."""
+    return min(passed.needed, _MOST_COUNTED) if passed.needed > len(passed) else 0
 
 
 def leaves_worth_listing(graph: Graph) -> list[NodeRecord]:

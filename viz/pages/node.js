@@ -65,8 +65,8 @@ function pickCell(node, cell) {
 
 function checkLine({ text, agrees, words }) {
   if (words) return paragraph(agrees ? "check" : "check wrong", `${words}.`);
-  const verdict = agrees ? "agrees" : "does not agree";
-  return paragraph(agrees ? "check" : "check wrong", "By finite differences: ", html("span", { class: "amount" }, text), `, ${verdict}.`);
+  const verdict = { true: "agrees", false: "does not agree", null: "which cannot tell" }[agrees];
+  return paragraph(agrees === false ? "check wrong" : "check", "By finite differences: ", html("span", { class: "amount" }, text), `, ${verdict}.`);
 }
 
 // A field for another value of a leaf: both passes are run again in the page.

@@ -206,8 +206,9 @@ class Run {
     if (node.constant || !this.truth[node.index]) return null;
     if (this.editable) {
       const found = this.scalars.slopeByDifferences(node.index);
-      if (!Number.isFinite(found.value)) return null; // a difference of infinities says nothing
-      return { text: scalar(found.value).text, agrees: found.agrees(this.truth[node.index].value) };
+      if (!found || !Number.isFinite(found.value)) return null; // a difference of infinities says nothing
+      const text = found.kink ? `between ${shortText(found.left)} and ${shortText(found.right)}` : numberText(found.value);
+      return { text, agrees: found.agrees(this.truth[node.index].value) };
     }
     const found = this.source.checks?.[node.index];
     return found ? { text: found.words, ...found } : null;

@@ -85,8 +85,9 @@ class GradientTable {
 
   showCheck(node, cell) {
     const found = this.run.difference(node);
-    cell.className = found && !found.agrees ? "wrong" : "muted";
-    write(cell, found ? (found.agrees ? "✓ agrees" : `✗ ${found.text}`) : "");
+    cell.className = found?.agrees === false ? "wrong" : "muted";
+    const verdicts = { true: "✓ agrees", false: `✗ ${found?.text}`, null: "cannot tell" };
+    write(cell, found ? verdicts[found.agrees] : "");
     cell.title = found ? `by finite differences ${found.text}` : "";
   }
 
