@@ -221,7 +221,7 @@ function verdict(run, mode) {
   const wrong = run.wrong(mode);
   const { nodes } = run;
   const { cut } = run.pass(mode);
-  const all = cut < 1e300 ? cut.toLocaleString("en") : "more than 10^300";
+  const all = cut < 1e12 ? cut.toLocaleString("en") : cut < 1e300 ? shortText(cut, 3) : "more than 10^300";
   const stopped = cut ? `Stopped here: this recursion takes ${all} steps in all, where the right order takes ${run.pass("add").length}. ` : "";
   const harmless = mode === "overwrite" ? "in this graph = did no harm." : "in this graph no inner node is used twice, so the order did no harm.";
   if (!wrong.length) return paragraph("verdict", stopped, `The pass is over, and ${harmless}`);
