@@ -38,4 +38,5 @@ def told(step: Step) -> str:
     becomes = f"{clip(step.receiver_name)}: {before} → {in_line(step.after)}{hooks}"
     if step.sender_name is None:
         return f"{step.number}. the seed goes to {becomes}"
-    return f"{step.number}. {clip(step.sender_name)} sends {cut(rule, _MOST_RULE_CHARACTERS)} = {in_line(step.contribution)} to {becomes}"
+    sent = f"{cut(rule, _MOST_RULE_CHARACTERS)} = {in_line(step.contribution)}"
+    return f"{step.number}. {clip(step.sender_name)} sends {sent} to {becomes}"
