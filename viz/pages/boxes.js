@@ -8,6 +8,7 @@ const ROW = 23;
 const INSET = 9;
 const CHARACTER = 7.4; // of a number, in pixels; names are a little wider
 const NAME_CHARACTER = 8.1;
+const LEAST_NAME = 0.76; // of the usual size: so small may a long name be written
 const ROW_LABEL = 36; // "data", "grad"
 const FEWEST_DIGITS = 10; // characters that every number has room for
 const WIDEST_BOX = 220;
@@ -70,6 +71,14 @@ function heldText(node, grad) {
 function cutTo(text, width, character) {
   const most = Math.max(Math.floor(width / character), 2);
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+// A name in the size that fits the room; a longer one is cut.
+function fittingName(name, room, place) {
+  const text = svg("text", { class: "name", ...place }, cutTo(name, room, NAME_CHARACTER * LEAST_NAME));
+  const share = room / (text.textContent.length * NAME_CHARACTER);
+  if (share < 1) text.style.fontSize = `${(13 * share).toFixed(1)}px`;
+  return text;
 }
 
 // "nan" and "inf", those of them that a node's data or gradient holds.
@@ -149,7 +158,7 @@ class NodeBox extends Drawn {
     this.group.append(
       svg("title", {}, node.title),
       svg("text", { class: "place", x: 5, y: 11 }, place),
-      svg("text", { class: "name", x: (width + beside - 6) / 2, y: 17 }, cutTo(shownName(node), room, NAME_CHARACTER)),
+      fittingName(shownName(node), room, { x: (width + beside - 6) / 2, y: 17 }),
       ...(this.array ? [svg("text", { class: "shape", x: width / 2, y: TITLE_ROW + 11 }, shapeText(node))] : []),
       ...this.data.parts,
       ...this.grad.parts,
