@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
+from contextlib import ExitStack
 from graphlib import TopologicalSorter
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import pytest
 import stepper
@@ -35,9 +36,9 @@ class Tree:
     def __init__(self, root, **namespace):
         self.order = topological_order(root)
         graph = describe(self.order, namespace, contributions=False)
-        start = perf_counter()
+        start = process_time()
         groups = group_tree(self.order, graph, namespace)
-        self.seconds = perf_counter() - start
+        self.seconds = process_time() - start
         self.records, self.of = groups.records, groups.of
         self.names = [node.name for node in graph.nodes]
         self.shown = Counter([*self.of, *(record["parent"] for record in self.records[1:])])
@@ -292,6 +293,20 @@ def test_a_module_that_is_gone_has_the_name_of_its_class():
     assert Tree(Neuron(2)([1.0, 2.0]) + 1.0).records[1]["label"] == "Neuron"
 
 
+def test_objects_around_that_cannot_be_looked_at():
+    class Odd:
+        @property
+        def parameters(self):
+            raise RuntimeError("not now")
+
+    around = [Odd(), {"k": Odd()}, 3, "text", None]
+    around.append(around)
+    net = Neuron(2)
+    order = topological_order(net([1.0, 2.0]))
+    groups = group_tree(order, describe(order, {}, contributions=False), {"around": around, "net": net})
+    assert groups.records[1]["label"] == "net"
+
+
 @pytest.mark.parametrize("count", [50, 61, 400, 5_000])
 def test_a_long_chain_is_cut_into_parts(count):
     x = Value(1.0, label="x")
@@ -344,19 +359,18 @@ def test_scopes_in_each_other():
 def test_any_program(chance, count):
     """Programs at random, in which scopes open and close and any earlier node may be used again."""
     nodes = [Value(1.0) for _ in range(3)]
-    open_now = []
-    for _ in range(count):
-        done = chance.random()
-        if done < 0.15 and len(open_now) < 5:
-            open_now.append(scope(chance.choice("abc")))
-            open_now[-1].__enter__()
-        elif done < 0.3 and open_now:
-            open_now.pop().__exit__()
-        elif done < 0.4:
-            nodes.append(Value(2.0))
-        else:
-            a, b = (chance.choice(nodes[-8:] if chance.random() < 0.8 else nodes) for _ in range(2))
-            nodes.append(a + b if chance.random() < 0.5 else a * b)
-    while open_now:
-        open_now.pop().__exit__()
+    opened = []
+    with ExitStack() as outermost:  # closes them where an example is given up, too
+        for _ in range(count):
+            done = chance.random()
+            if done < 0.15 and len(opened) < 5:
+                opened.append(outermost.enter_context(ExitStack()))
+                opened[-1].enter_context(scope(chance.choice("abc")))
+            elif done < 0.3 and opened:
+                opened.pop().close()
+            elif done < 0.4:
+                nodes.append(Value(2.0))
+            else:
+                a, b = (chance.choice(nodes[-8:] if chance.random() < 0.8 else nodes) for _ in range(2))
+                nodes.append(a + b if chance.random() < 0.5 else a * b)
     assert Tree(sum(nodes[-6:])).levels_without_circles()

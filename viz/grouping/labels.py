@@ -69,7 +69,7 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}[{i}]", part) for i, part in enumerate(islice(thing, _MOST_IN_ONE)))
     elif isinstance(thing, dict):
         yield from ((f"{name}[{key!r}]", part) for key, part in islice(list(thing.items()), _MOST_IN_ONE))
-    elif not isinstance(thing, (type, Node)) and callable(getattr(thing, "parameters", None)):
+    elif not isinstance(thing, (type, Node)) and callable(getattr(type(thing), "parameters", None)):
         for key, part in list(getattr(thing, "__dict__", {}).items()):
             registered = key == "_modules" and isinstance(part, dict)
             for inner, found in list(part.items()) if registered else [(key, part)]:
