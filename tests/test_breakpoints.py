@@ -220,3 +220,13 @@ def test_looking_for_it_takes_no_step() -> None:
     assert steps.first_nonfinite is None
     assert steps.recorded == ()
     assert snapshot(root).root.grad is None
+
+
+def test_an_infinite_constant_is_meant_and_what_becomes_nan_of_it_is_not():
+    scores = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True, label="scores")
+    mask = Tensor([[0.0, -np.inf], [0.0, 0.0]], label="mask")
+    assert viz.trace((scores + mask).softmax(-1).sum(), names={}).first_nonfinite is None
+    all_masked = Tensor([[-np.inf, -np.inf], [0.0, 0.0]], label="mask")
+    found = viz.trace((scores + all_masked).softmax(-1).sum(), names={}).first_nonfinite
+    assert found.node.op == "softmax"
+    assert np.isnan(found.value)

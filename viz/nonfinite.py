@@ -21,7 +21,7 @@ class NonFinite:
     node      the node's record
     place     the index of its first element that is so, () for a number
     value     that element
-    operands  the operands' records, each once; of a node that is not a leaf all of their elements are finite
+    operands  the operands' records, each once
     """
 
     node: NodeRecord
@@ -49,18 +49,33 @@ class NonFinite:
 def first_nonfinite(graph: Graph) -> NonFinite | None:
     """The first value, in the order in which they were computed, that is nan or infinite; None where there is none.
 
-    It stands in a leaf, or in a node whose operands are all finite: no later one is the cause of it.
+    It stands in a leaf, or in a node none of whose operands is odd in the same way: no later one is the cause of it. An
+    infinity in a constant is meant, as in the mask of an attention, and so is what carries it on.
     """
+    odd = {node.key: _kinds(node.data) for node in graph.nodes}
     for node in graph.nodes:
-        place = _place(node.data)
-        if place is not None:
+        new = odd[node.key].difference(*(odd[key] for key in node.parents))
+        if node.is_leaf and not node.requires_grad:
+            new = new - {"inf"}
+        if new:
+            place = _place(node.data, new)
             keys: Sequence[str] = tuple(dict.fromkeys(node.parents))
             value = float(np.asarray(node.data)[place])
             return NonFinite(node, place, value, tuple(graph[key] for key in keys))
     return None
 
 
-def _place(data: Quantity) -> tuple[int, ...] | None:
-    """The index of the first element that is not finite."""
-    odd = ~np.isfinite(np.asarray(data))
-    return tuple(int(i) for i in np.unravel_index(int(odd.argmax()), odd.shape)) if odd.any() else None
+def _kinds(data: Quantity) -> frozenset[str]:
+    """Which of "nan" and "inf" are among the elements."""
+    array = np.asarray(data)
+    return frozenset(name for name, test in _TESTS.items() if test(array).any())
+
+
+def _place(data: Quantity, kinds: frozenset[str]) -> tuple[int, ...]:
+    """The index of the first element of one of these kinds."""
+    array = np.asarray(data)
+    odd = np.logical_or.reduce([_TESTS[kind](array) for kind in kinds])
+    return tuple(int(i) for i in np.unravel_index(int(odd.argmax()), odd.shape))
+
+
+_TESTS = {"nan": np.isnan, "inf": np.isinf}

@@ -214,10 +214,15 @@ class Run {
     return found ? { text: found.words, ...found } : null;
   }
 
-  // The first value of the forward pass that is nan or inf although its operands are not; null if there is none.
+  // The first value of the forward pass that is nan or inf although no operand is odd in the same way; null if there
+  // is none. An infinity in a constant is meant, as in the mask of an attention.
   firstOdd() {
-    const isOdd = (node) => Boolean(node.data.odd);
-    return this.nodes.find((node) => isOdd(node) && !node.parents.some((i) => isOdd(this.nodes[i]))) ?? null;
+    const kinds = (node) => node.data.odd ?? [];
+    const isNew = (node) => (kind) => {
+      if (node.leaf && node.constant && kind === "inf") return false;
+      return !node.parents.some((i) => kinds(this.nodes[i]).includes(kind));
+    };
+    return this.nodes.find((node) => kinds(node).some(isNew(node))) ?? null;
   }
 
   // The step that makes the point: where the contribution arrives beside one that `=` would lose; else the last one.
