@@ -164,14 +164,16 @@ def test_on_paper_there_are_no_controls_and_dark_is_light(browser: Any) -> None:
     tab.set_content(f"""<!doctype html><html data-theme="dark"><style>:root {{ color-scheme: light dark }}
       :root[data-theme="dark"] {{ color-scheme: dark }}
       body {{ color: light-dark(rgb(1, 1, 1), rgb(250, 250, 250)); height: 100% }}
-      #panel {{ overflow: auto; height: 50px }}{(KIT / "print.css").read_text(encoding="utf-8")}</style>
+      #graph {{ height: 20px }} #stage {{ height: 60px }} #panel {{ overflow: auto; height: 50px }}{(KIT / "print.css").read_text(encoding="utf-8")}</style>
       <header>h<button>b</button></header><main><section id="graph"><div id="stage"></div></section>
-      <section id="panel">p</section></main><footer>f</footer>""")
+      <section id="panel">p<table><tr><td><button id="name">x</button></table></section></main><footer>f</footer>""")
     colour = "() => getComputedStyle(document.body).color"
     assert tab.evaluate(colour) == "rgb(250, 250, 250)"
     tab.emulate_media(media="print")
     assert tab.evaluate(colour) == "rgb(1, 1, 1)"
-    shown = [tab.locator(name).is_visible() for name in ("header", "#panel", "footer", "button")]
-    assert shown == [True, True, False, False]
+    shown = [tab.locator(name).is_visible() for name in ("header", "#panel", "#name", "footer", "header button")]
+    assert shown == [True, True, True, False, False]
+    graph, panel = (tab.locator(name).bounding_box() for name in ("#stage", "#panel"))
+    assert panel["y"] >= graph["y"] + graph["height"]
     assert tab.evaluate("() => getComputedStyle(document.getElementById('panel')).overflowY") == "visible"
     tab.close()
