@@ -9,6 +9,7 @@ class Folding {
     this.following = true; // whether the group that the pass is in opens
     this.chosen = new Map(); // group -> whether the reader opened or closed it
     this.raw = run.nodes.length <= MOST_RAW; // whether all groups are open at first
+    this.whole = null; // whether the reader opened or closed all
   }
 
   // There are few nodes, but they do not fit the stage at a size that can be read: groups begin closed, too.
@@ -24,7 +25,7 @@ class Folding {
     const visit = (group) => {
       for (const inner of group.groups) {
         const own = this.chosen.get(inner);
-        const opens = own ?? (this.raw || (wanted.has(inner) && boxes + count(inner) <= MOST_OPENED));
+        const opens = own ?? ((this.whole ?? this.raw) || (wanted.has(inner) && boxes + count(inner) <= MOST_OPENED));
         if (!opens) continue;
         boxes += count(inner);
         open.add(inner);
@@ -45,26 +46,25 @@ class Folding {
 
   // Open what a node is in, so that it can be seen.
   reveal(node) {
-    for (const group of around(node)) this.chosen.set(group, true);
+    for (const group of around(node)) if (group.parent) this.chosen.set(group, true);
   }
 
   all(open) {
     this.chosen.clear();
-    for (const group of this.run.groups.slice(1)) this.chosen.set(group, open);
+    this.whole = open;
   }
 
-  reset() {
-    this.chosen.clear();
-  }
-
-  // For the address: the groups that the reader opened (+) and closed (-).
+  // For the address: "all" or "none", and the groups that the reader opened (5) and closed (-5) one by one.
   get text() {
-    return [...this.chosen].map(([group, open]) => `${open ? "" : "-"}${group.index}`).join(".");
+    const whole = this.whole === null ? [] : [this.whole ? "all" : "none"];
+    return [...whole, ...[...this.chosen].map(([group, open]) => `${open ? "" : "-"}${group.index}`)].join(".");
   }
 
   set text(text) {
+    const parts = text.split(".");
+    this.whole = parts[0] === "all" ? true : parts[0] === "none" ? false : null;
     this.chosen.clear();
-    for (const part of text.split(".")) {
+    for (const part of parts) {
       const group = this.run.groups[Math.abs(Number.parseInt(part, 10))];
       if (group?.parent) this.chosen.set(group, !part.startsWith("-"));
     }
