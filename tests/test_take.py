@@ -164,7 +164,8 @@ def test_on_paper_there_are_no_controls_and_dark_is_light(browser: Any) -> None:
     tab.set_content(f"""<!doctype html><html data-theme="dark"><style>:root {{ color-scheme: light dark }}
       :root[data-theme="dark"] {{ color-scheme: dark }}
       body {{ color: light-dark(rgb(1, 1, 1), rgb(250, 250, 250)); height: 100% }}
-      #graph {{ height: 20px }} #stage {{ height: 60px }} #panel {{ overflow: auto; height: 50px }}{(KIT / "print.css").read_text(encoding="utf-8")}</style>
+      #graph {{ height: 20px }} #stage {{ height: 60px }} #panel {{ overflow: auto; height: 50px }}
+      {(KIT / "print.css").read_text(encoding="utf-8")}</style>
       <header>h<button>b</button></header><main><section id="graph"><div id="stage"></div></section>
       <section id="panel">p<table><tr><td><button id="name">x</button></table></section></main><footer>f</footer>""")
     colour = "() => getComputedStyle(document.body).color"
