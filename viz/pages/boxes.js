@@ -56,9 +56,9 @@ function shownName(node) {
   return node.short ?? node.title;
 }
 
-// "neuron, 32 values"; of a fold also how many copies it stands for.
-function groupKind({ kind, size, copies }) {
-  const many = copies > 1 ? `× ${copies}, ` : kind && kind !== "fold" && kind !== "scope" ? `${kind}, ` : "";
+// "neuron, 32 values"; of a fold also how many copies it stands for, where its label does not say so.
+function groupKind({ label, kind, size, copies }) {
+  const many = copies > 1 && !label.includes("×") ? `× ${copies}, ` : kind && kind !== "fold" && kind !== "scope" ? `${kind}, ` : "";
   return `${many}${size} ${size === 1 ? "value" : "values"}`;
 }
 

@@ -5,7 +5,7 @@ const ABOVE = 20; // room for what is written above and below the boxes
 const BELOW = 30;
 const SHIFTS = [0, 0.07, -0.07, 0.14, -0.14, 0.21, -0.21, 0.28, -0.28, 0.34, -0.34]; // of a chip along its edge
 const TRUTH_ROW = 20; // below a box, for what its gradient should be
-const FEW_ITEMS = 400; // so many are all looked at in each step
+const FEW = 1000; // so many boxes and edges are all looked at in each step
 const BOTH_WAYS = 300; // more boxes than that are laid out one way only
 const ALONG_READING = 1.2; // how much better from top to bottom must fit to be taken
 const AROUND = 160; // pixels beyond the stage's rim in which things are drawn already
@@ -143,7 +143,7 @@ class GraphView {
   // Put each chip half way along its edge, or near to that where it covers least of boxes and other chips.
   placeChips() {
     const taken = new TakenPlaces();
-    for (const { box } of this.visible.items) taken.add({ ...box, height: box.height + TRUTH_ROW });
+    for (const { box } of this.visible.items) taken.add({ ...box, y: box.y - TAG_ROW, height: box.height + TAG_ROW + TRUTH_ROW });
     const edges = this.visible.edges();
     this.visible.links.forEach((link, i) => {
       const { width, height } = edges[i].chip;
@@ -209,6 +209,19 @@ class GraphView {
     drawable.drawn = null;
   }
 
+  // All of the drawing on the page, what is out of view and texts too, until the function that this returns is called.
+  complete() {
+    const { far } = this;
+    this.far = false;
+    for (const drawable of this.drawables) if (!drawable.drawn) this.mount(drawable);
+    this.repaint();
+    return () => {
+      this.far = far;
+      this.repaint();
+      this.cull();
+    };
+  }
+
   draw({ kind, subject, size, box }) {
     const { hover, pin, toggle } = this.calls;
     const clicked = (call) => () => this.viewport.moved || call(subject);
@@ -228,8 +241,7 @@ class GraphView {
   show(moment, selected = null, anew = false) {
     if (!this.visible) return;
     const ended = moment.ended && moment.mode !== "add" ? moment.mode : null;
-    const few = this.visible.items.length <= FEW_ITEMS;
-    const everything = anew || few || !moment.changed || !this.tally || ended !== this.ended;
+    const everything = anew || !moment.changed || !this.tally || ended !== this.ended;
     this.moment = moment;
     this.selected = selected;
     if (everything) {
@@ -241,9 +253,11 @@ class GraphView {
     this.layer.classList.toggle("forward", forward);
     this.count(moment, everything ? null : moment.changed.nodes);
     const lit = this.lights(moment, selected);
-    const dirty = everything ? this.drawables : new Set([...this.lit, ...lit, ...this.touched(moment.changed)]);
+    const dirty = everything ? null : new Set([...this.lit, ...lit, ...this.touched(moment.changed)]);
     this.lit = lit;
-    for (const drawable of dirty) if (drawable.drawn) this.paint(drawable);
+    const few = this.drawables.length <= FEW; // a closed group can be much to look at
+    const all = dirty && few ? this.drawables.filter((one) => one.kind !== "group" || dirty.has(one)) : this.drawables;
+    for (const drawable of few || !dirty ? all : dirty) if (drawable.drawn) this.paint(drawable);
     this.showSeed(moment);
     this.minimap.show((item) => this.share(item), lit);
   }
@@ -364,14 +378,14 @@ class GraphView {
     const forward = step ? step.phase === "forward" : item.computed < members.length;
     let most = null;
     let [wrong, changed] = [0, 0];
-    const odd = new Set();
+    const odd = new Set(item.computed ? this.oddData(item) : []);
     for (const index of members) {
       const grad = moment.gradients[index];
       const size = largestIn(grad);
       if (size !== null && (most === null || size > most)) most = size;
       if (this.wrong.has(index)) wrong += 1;
       if (this.updates.has(index)) changed += 1;
-      for (const name of oddities(item.computed ? this.run.nodes[index].data : null, grad)) odd.add(name);
+      if (grad?.odd) for (const name of oddities(null, grad)) odd.add(name);
     }
     const heat = this.heatOf(most);
     if (!this.far) drawn.detail();
@@ -397,6 +411,12 @@ class GraphView {
       note: wrong ? `${wrong} wrong inside` : changed ? `${changed} updated` : "",
       odd: [...odd],
     });
+  }
+
+  // "nan" and "inf", those that the data in a closed group hold.
+  oddData(item) {
+    item.odd ??= [...new Set(item.members.flatMap((index) => oddities(this.run.nodes[index].data, null)))];
+    return item.odd;
   }
 
   paintFrame(item) {
