@@ -131,9 +131,15 @@ async function copyLink() {
   }
 }
 
+// The whole graph as it is now, not just the part in view.
 function picture() {
   const background = getComputedStyle(document.body).backgroundColor;
-  return standaloneSvg(view.picture, { title: `${run.root.title}, ${positionText(run.moment)}`, background });
+  const restore = view.complete();
+  try {
+    return standaloneSvg(view.picture, { title: `${run.root.title}, ${positionText(run.moment)}`, background, without: "far" });
+  } finally {
+    restore();
+  }
 }
 
 function fileName(suffix) {
@@ -145,11 +151,15 @@ function saveSvg() {
 }
 
 async function savePng() {
-  try {
-    downloadBlob(fileName("png"), await svgToPng(picture()));
-  } catch (error) {
-    write(byId("taken"), `No picture: ${error.message}`);
-  }
+  const blob = await svgToPng(picture());
+  if (blob) downloadBlob(fileName("png"), blob);
+}
+
+// Paper gets all of the graph, however it lies on the screen.
+function printing() {
+  const restore = view.complete();
+  const undo = fitToSheet(view.picture);
+  window.addEventListener("afterprint", () => [undo, restore].forEach((act) => act()), { once: true });
 }
 
 // -- starting -----------------------------------------------------------------------------------------------
@@ -181,6 +191,7 @@ function wire() {
   stage.addEventListener("keydown", walk);
   document.addEventListener("keydown", onKey);
   window.addEventListener("hashchange", readAddress);
+  window.addEventListener("beforeprint", printing);
   new ResizeObserver(arrange).observe(stage);
 }
 
