@@ -5,6 +5,7 @@ const ABOVE = 20; // room for what is written above and below the boxes
 const BELOW = 30;
 const SHIFTS = [0, 0.07, -0.07, 0.14, -0.14, 0.21, -0.21, 0.28, -0.28, 0.34, -0.34]; // of a chip along its edge
 const TRUTH_ROW = 20; // below a box, for what its gradient should be
+const TAG_ROW = 18; // above a box, for "nan, inf" and how often it is used
 const FEW = 1000; // so many boxes and edges are all looked at in each step
 const BOTH_WAYS = 300; // more boxes than that are laid out one way only
 const ALONG_READING = 1.2; // how much better from top to bottom must fit to be taken
@@ -143,7 +144,9 @@ class GraphView {
   // Put each chip half way along its edge, or near to that where it covers least of boxes and other chips.
   placeChips() {
     const taken = new TakenPlaces();
-    for (const { box } of this.visible.items) taken.add({ ...box, y: box.y - TAG_ROW, height: box.height + TAG_ROW + TRUTH_ROW });
+    for (const { box } of this.visible.items) {
+      taken.add({ ...box, y: box.y - TAG_ROW, height: box.height + TAG_ROW + TRUTH_ROW });
+    }
     const edges = this.visible.edges();
     this.visible.links.forEach((link, i) => {
       const { width, height } = edges[i].chip;
