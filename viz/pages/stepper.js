@@ -29,7 +29,7 @@ function showPanel(moment, selected) {
   const { step } = moment;
   const node = selected ?? step?.receiver ?? step?.node ?? null;
   const rule = step?.sender && !isAsking() ? ruleLines(run, moment) : [];
-  byId("now").replaceChildren(...(isAsking() ? state.quiz.question() : now(run, moment)));
+  showNow(moment);
   byId("code-part").hidden = !rule.length;
   byId("code").replaceChildren(...rule);
   byId("node-part").hidden = !node;
@@ -41,15 +41,34 @@ function showPanel(moment, selected) {
     byId("ledger").replaceChildren(ledgerTable(run, moment, node));
   }
   gradients.show(moment, node);
-  write(byId("narration"), isAsking() ? state.quiz.narration() : narration(run, moment));
+  const quizzed = state.quiz?.narration(step) ?? "";
+  write(byId("narration"), isAsking() ? quizzed : quizzed + narration(run, moment));
 }
 
-// The node's own part is left alone while the reader types into it.
+// A question that is open is left alone: the reader may be typing into it.
+function showNow(moment) {
+  const place = byId("now");
+  if (!isAsking()) place.replaceChildren(...(state.quiz?.told(moment.step) ?? []), ...now(run, moment));
+  else if (!place.contains(state.quiz.question()[0])) place.replaceChildren(...state.quiz.question());
+}
+
+// The node's own part is left alone while the reader types into it. Otherwise the focus stays on what it was on.
 function showNode(node, moment) {
   const place = byId("node");
-  if (place.contains(document.activeElement) && place.shown === node && document.activeElement.matches("input")) return;
+  const same = place.shown === node;
+  const focus = place.contains(document.activeElement) ? document.activeElement : null;
+  const field = focus?.matches("input");
+  if (field && same && focus.value !== focus.defaultValue) return;
   place.shown = node;
   place.replaceChildren(...nodePart(run, moment, node, node === state.pinned));
+  if (!focus || (field && !same)) return;
+  const wanted = [...place.querySelectorAll("button, input, [tabindex]")].find((element) => calls(element) === calls(focus));
+  wanted?.focus({ preventScroll: true });
+}
+
+// What tells the controls of one part of the panel apart.
+function calls(element) {
+  return element.id || element.getAttribute("aria-label") || element.textContent;
 }
 
 function showControls(moment) {
@@ -104,6 +123,7 @@ function setMode(mode) {
   const wasUpdate = run.moment.phase === "update";
   const left = run.length(state.mode) - state.at;
   const ends = run.length(mode) - run.updated.length;
+  state.quiz?.cancel();
   state.mode = mode;
   state.at = wasUpdate ? run.length(mode) - left : Math.min(state.at, ends);
   follow(show());
@@ -150,6 +170,7 @@ function reach(node) {
 }
 
 function play() {
+  state.quiz?.cancel();
   if (state.at === run.length(state.mode)) go(0);
   state.timer = setTimeout(tick, PAUSE / 4);
   showControls(run.moment);
@@ -168,7 +189,8 @@ function tick() {
 }
 
 function next(direction) {
-  return strideFrom(run, state.mode, state.at, state.stride, direction);
+  const stride = state.quiz && direction > 0 && state.timer === null ? "contribution" : state.stride; // each is asked for
+  return strideFrom(run, state.mode, state.at, stride, direction);
 }
 
 // A step that the reader takes ends the playing. In a quiz, a step forward is asked for before it is shown.
@@ -204,6 +226,7 @@ function pickElement(node, element) {
 
 // Another number in a leaf: both passes are run again.
 function edit(leaf, value) {
+  state.quiz?.cancel();
   run.edit(leaf, value);
   view.reset();
   state.at = Math.min(state.at, run.length(state.mode));
@@ -223,7 +246,7 @@ function address() {
     overlay: overlay ? "grad" : "",
     groups: folding.text,
     following: folding.following ? "" : "no",
-    leaf: [...run.edits].map(([index, value]) => `${index}:${value}`).join("~"),
+    leaf: [...run.edits].map(([index, value]) => `${index}:${typedText(value)}`).join("~"),
   };
 }
 
@@ -234,15 +257,16 @@ function writeAddress() {
 function readAddress() {
   const fields = readFields();
   const at = Number.parseInt(fields.step, 10);
-  if (run.modes.includes(fields.mode)) state.mode = fields.mode;
+  state.quiz?.cancel();
+  state.mode = run.modes.includes(fields.mode) ? fields.mode : "add";
   state.pinned = run.nodes[Number.parseInt(fields.node, 10)] ?? null;
-  if (strides(run).includes(fields.by)) state.stride = byId("stride").value = fields.by;
+  state.stride = byId("stride").value = strides(run).includes(fields.by) ? fields.by : "contribution";
   state.overlay = fields.overlay === "grad";
-  view.setOverlay(fields.overlay === "grad" ? "grad" : "none");
   folding.following = fields.following !== "no";
   byId("following").checked = folding.following;
   folding.text = fields.groups ?? "";
   readEdits(fields.leaf ?? "");
+  view.setOverlay(state.overlay ? "grad" : "none"); // on the scale of these values
   state.at = Math.min(Math.max(Number.isNaN(at) ? run.decisive() : at, 0), run.length(state.mode));
   show();
   if (folding.raw && run.groups.length > 1 && view.viewport.fitScale() < READABLE) folding.doNotFit();
@@ -253,7 +277,9 @@ function readEdits(text) {
   if (!run.editable || (!text && !run.edits.size)) return;
   for (const index of [...run.edits.keys()]) run.edit(run.nodes[index], null);
   for (const part of text.split("~")) {
-    const [index, value] = part.split(":").map(Number);
-    if (run.nodes[index]?.leaf && Number.isFinite(value)) run.edit(run.nodes[index], value);
+    const [, index, number] = /^(\d+):(.+)$/.exec(part) ?? [];
+    const value = number ? typedNumber(number) : null;
+    if (run.nodes[index]?.leaf && value !== null) run.edit(run.nodes[index], value);
   }
+  view.reset();
 }
