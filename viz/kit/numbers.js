@@ -99,6 +99,20 @@ const scalar = (x) => {
   return quantity;
 };
 
+// -- as it is typed -----------------------------------------------------------------------------------------
+
+// A number that a reader typed, or that stands in an address; null where it is none.
+const typedNumber = (text) => {
+  const plain = text.trim().toLowerCase().replace(MINUS_SIGN, "-");
+  const named = { inf: Infinity, "+inf": Infinity, "-inf": -Infinity, nan: NaN };
+  if (Object.hasOwn(named, plain)) return named[plain];
+  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/.test(plain)) return null;
+  return Number.isFinite(Number(plain)) ? Number(plain) : null;
+};
+
+// The same the other way, with every digit: -0 and what is not finite too.
+const typedText = (x) => (Object.is(x, -0) ? "-0" : Number.isFinite(x) ? String(x) : notFiniteText(x).replace(MINUS_SIGN, "-"));
+
 // -- from base64 --------------------------------------------------------------------------------------------
 
 const unpackBytes = (base64) => {

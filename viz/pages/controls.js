@@ -35,7 +35,7 @@ const KEYS = {
   "/": () => byId("query").focus(),
   "+": BUTTONS["zoom-in"],
   "-": BUTTONS["zoom-out"],
-  Escape: () => release(),
+  Escape: () => (byId("take").open ? closeMenu() : release()),
 };
 
 // From the graph, with the focus on it: along the edges, against them, and to the neighbours in the order.
@@ -72,9 +72,13 @@ function isTaken(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return true;
   const { target, key } = event;
   if (target.matches("input:not([type=radio], [type=range], [type=checkbox])")) return key !== "Escape";
-  if (target.matches("select, input")) return !["m", "d", "f", "q", "o", "/"].includes(key);
+  if (target.matches("select")) return key !== "Escape"; // letters choose in it
+  if (target.matches(".matrix") && target.scrollWidth > target.clientWidth) return SCROLLS.includes(key);
+  if (target.matches("input")) return !["m", "d", "f", "q", "o", "/"].includes(key);
   return key === " " && target.matches("button, summary");
 }
+
+const SCROLLS = ["ArrowLeft", "ArrowRight", "Home", "End", " "];
 
 function onKey(event) {
   const act = KEYS[event.key];
@@ -105,7 +109,7 @@ function query(event) {
   const holds = condition(text);
   if (holds) return runUntil(text, holds);
   const found = search(run, text);
-  lastFound = text === lastQuery ? (lastFound + 1) % found.length : 0;
+  lastFound = text === lastQuery && found.length ? (lastFound + 1) % found.length : 0;
   lastQuery = text;
   write(byId("found"), found.length ? `${lastFound + 1} of ${found.length}` : text.trim() ? "no such node" : "");
   if (found.length) reach(found[lastFound]);
@@ -120,15 +124,29 @@ function runUntil(text, holds) {
 
 // -- taking it away -----------------------------------------------------------------------------------------
 
+// The menu goes away with Escape, and with a press beside it.
+function closeMenu() {
+  const menu = byId("take");
+  if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
+  menu.open = false;
+}
+
 async function copyLink() {
-  const link = `${location.href.split("#")[0]}#${fieldText(address())}`;
+  const state = `#${fieldText(address())}`;
+  if (location.protocol === "about:") return offerText("In a frame the page has no address. Save it as a file, and add this:", state);
+  const link = `${location.href.split("#")[0]}${state}`;
   try {
     await navigator.clipboard.writeText(link);
     write(byId("taken"), "Copied.");
   } catch {
-    byId("taken").replaceChildren(html("input", { readonly: "", value: link, "aria-label": "Link to this step" }));
-    byId("taken").firstChild.select();
+    offerText("Copy this:", link);
   }
+  return undefined;
+}
+
+function offerText(words, text) {
+  byId("taken").replaceChildren(words, html("input", { readonly: "", value: text, "aria-label": "Link to this step" }));
+  byId("taken").lastChild.select();
 }
 
 // The whole graph as it is now, not just the part in view.
@@ -190,6 +208,7 @@ function wire() {
   byId("blocked-key").hidden = !run.blocked.some(Boolean);
   stage.addEventListener("keydown", walk);
   document.addEventListener("keydown", onKey);
+  document.addEventListener("pointerdown", (event) => byId("take").contains(event.target) || closeMenu());
   window.addEventListener("hashchange", readAddress);
   window.addEventListener("beforeprint", printing);
   new ResizeObserver(arrange).observe(stage);

@@ -77,6 +77,7 @@ const mostRecursionSteps = (uses) => Math.max(400, 4 * (uses + 1));
 // taken, or the best of them.
 const MOVES = [1e-4, 1e-3, 1e-5, 1e-7];
 const GOOD_ENOUGH = 1e-7;
+const TINY = 1e-300; // numbers as small as that have few digits
 
 class ScalarGraph {
   // packed: see scalars.py; parents: the indices of each node's operands; constant: which nodes take no gradient.
@@ -300,7 +301,7 @@ class Slope {
     if (!Number.isFinite(this.value) || !Number.isFinite(this.error)) return null;
     if (!Number.isFinite(gradient)) return false;
     const [least, most] = this.kink ? [Math.min(this.left, this.right), Math.max(this.left, this.right)] : [];
-    const tolerance = 4 * (this.kink ? this.error - (most - least) : this.error) + 1e-7 * size;
+    const tolerance = 4 * (this.kink ? this.error - (most - least) : this.error) + 1e-7 * size + TINY;
     const off = this.kink ? Math.max(least - gradient, gradient - most) : Math.abs(gradient - this.value);
     if (off > tolerance) return false;
     return tolerance > 1e-2 * Math.max(1, size) ? null : true;

@@ -107,8 +107,6 @@ function strideFrom(run, mode, at, stride, direction) {
     while (next < end && same(unit(next + 1), here)) next += 1;
     return next;
   }
-  if (next === 0) return 0;
-  const here = unit(next);
-  while (next > 0 && same(unit(next), here)) next -= 1;
+  while (next > 0 && same(unit(next), unit(next + 1))) next -= 1; // to where a step forward would have ended
   return next;
 }

@@ -8,7 +8,7 @@ function nodePart(run, moment, node, pinned) {
   const cut = run.source.cuts?.[node.index];
   if (cut) parts.push(paragraph("muted", cut));
   const check = run.difference(node);
-  if (check) parts.push(checkLine(check));
+  if (check && isComplete(run, moment, node)) parts.push(checkLine(check, isRight(run, moment, node)));
   if (run.editable && node.leaf && !node.constant) parts.push(editor(run, node));
   parts.push(jumps(run, moment, node));
   if (pinned) parts.push(paragraph("muted", "Kept in view. Choose the node again, or press Escape, to let it go."));
@@ -63,22 +63,34 @@ function pickCell(node, cell) {
   pickElement(node, cell);
 }
 
-function checkLine({ text, agrees, words }) {
-  if (words) return paragraph(agrees ? "check" : "check wrong", `${words}.`);
-  const verdict = { true: "agrees", false: "does not agree", null: "which cannot tell" }[agrees];
-  return paragraph(agrees === false ? "check wrong" : "check", "By finite differences: ", html("span", { class: "amount" }, text), `, ${verdict}.`);
+// Whether a gradient is all there; before that, what it should be would give the quiz away.
+function isComplete(run, moment, node) {
+  return moment.ended || isRight(run, moment, node);
+}
+
+function isRight(run, moment, node) {
+  return moment.gradients[node.index] === run.truth[node.index];
+}
+
+// Differences were taken once, beside the right gradient; a wrong one they do not agree with.
+function checkLine({ text, agrees, words }, right) {
+  if (words) return paragraph(agrees ? "check" : "check wrong", right ? "" : "The right gradient: ", `${words}.`);
+  const verdict = agrees && right ? "agrees" : "does not agree";
+  return paragraph(agrees && right ? "check" : "check wrong", "By finite differences: ", html("span", { class: "amount" }, text), `, ${verdict}.`);
 }
 
 // A field for another value of a leaf: both passes are run again in the page.
 function editor(run, node) {
   const id = "leaf-value";
-  const field = html("input", { id, type: "text", inputmode: "decimal", value: node.data.value, size: 10, autocomplete: "off" });
+  const field = html("input", { id, type: "text", inputmode: "decimal", value: typedText(run.scalars.data[node.index]), size: 10, autocomplete: "off" });
   const told = html("span", { class: "muted", role: "status" });
   const take = () => {
-    const value = Number(field.value.trim().replace("−", "-"));
-    if (!field.value.trim() || !Number.isFinite(value)) return write(told, "a number, please");
+    const value = typedNumber(field.value);
+    if (value === null) return write(told, "A number, please: 0.5, -2, 1e-3, inf.");
     write(told, "");
-    return edit(node, value);
+    field.defaultValue = field.value; // so it is no longer being typed
+    if (document.activeElement === field) return edit(node, value);
+    return setTimeout(() => edit(node, value)); // the focus is on its way to another control
   };
   field.addEventListener("change", take);
   const parts = [html("label", { for: id }, "value "), field, told];

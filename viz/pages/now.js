@@ -92,7 +92,7 @@ function updating(run, { step, at, mode }) {
   const lines = isArray(before)
     ? [list([["before"], amount(before)], [["gradient"], contribution ? amount(contribution) : none], [["after"], result(after)])]
     : [paragraph("update", amount(before), " → ", result(after)), paragraph("muted", "Its gradient: ", contribution ? amount(contribution) : none)];
-  const parts = [paragraph("", "Update: ", bold(node.name), " by ", code(words.replaceAll("{}", node.name))), ...lines];
+  const parts = [paragraph("", "Update: ", bold(node.name), " by ", code(words.replaceAll("{}", () => node.name))), ...lines];
   return at === run.length(mode) ? [...parts, ...afterUpdate(run, mode)] : parts;
 }
 

@@ -8,19 +8,23 @@ class Quiz {
     this.show = show;
     this.right = 0;
     this.tried = 0;
-    this.asked = null;
+    this.asked = null; // the step
+    this.parts = null; // the question, as long as it is open: what is typed stays
+    this.verdict = null; // on the last answer: { step, text, close }
   }
 
   // Ask for step `at`. Returns whether there is something to ask: a number that a gradient will hold.
   ask(at) {
     const step = at <= this.run.length(this.state.mode) ? this.run.step(this.state.mode, at) : null;
     if (step?.phase !== "backward" || this.answerTo(step) === null) return false;
+    this.cancel();
     this.asked = step;
     return true;
   }
 
+  // Take back the question, and what was said of the one before.
   cancel() {
-    this.asked = null;
+    this.asked = this.parts = this.verdict = null;
   }
 
   // The number asked for: of an array its first element, where the page has it.
@@ -30,16 +34,23 @@ class Quiz {
   }
 
   question() {
+    this.parts ??= this.newQuestion();
+    return this.parts;
+  }
+
+  newQuestion() {
     const { sender, receiver, before, local, localText, upstream, rule } = this.asked;
     const first = isArray(this.asked.after) && this.asked.after.value === undefined;
     const place = first ? `the first element of ${receiver.name}.grad` : `${receiver.name}.grad`;
-    const terms = local && !isArray(local) ? ["With ", code(localText), " = ", amount(local), " and "] : ["By ", code(rule), ", and "];
+    const slope = localText === local?.short ? ["The local derivative is "] : ["With ", code(localText), " = "];
+    const terms = local && !isArray(local) ? [...slope, amount(local), ", and "] : ["By ", code(rule), ", and "];
     const held = before ? ["It holds ", amount(before), " now. "] : ["Nothing has arrived there yet. "];
     const field = html("input", { type: "text", inputmode: "decimal", size: 10, autocomplete: "off", "aria-label": `Your answer: ${place}` });
-    const form = html("form", { class: "quiz" }, field, html("button", { type: "submit" }, "Check"), this.showButton());
+    const told = html("span", { class: "muted", role: "status" });
+    const form = html("form", { class: "quiz" }, field, html("button", { type: "submit" }, "Check"), this.showButton(), told);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.judge(field.value);
+      if (!this.judge(field.value)) write(told, "A number, please: 0.5, -2, 1e-3.");
     });
     setTimeout(() => field.focus({ preventScroll: true }));
     return [
@@ -56,31 +67,38 @@ class Quiz {
     return button;
   }
 
+  // Returns whether `text` is an answer at all.
   judge(text) {
-    const given = Number(text.trim().replace("−", "-"));
-    if (!text.trim() || Number.isNaN(given)) return;
+    const given = typedNumber(text);
+    if (given === null) return false;
     const answer = this.answerTo(this.asked);
     const close = Math.abs(given - answer) <= Math.max(Math.abs(answer) * 0.005, 5e-5);
     this.tried += 1;
     if (close) this.right += 1;
     this.reveal(close ? "Right." : `Not ${shortText(given)}: it is ${shortText(answer)}.`, close);
+    return true;
   }
 
-  reveal(verdict = "", close = true) {
-    const { number } = this.asked;
-    this.asked = null;
-    this.go(number);
-    if (!verdict) return;
-    const line = paragraph(close ? "verdict" : "verdict bad", bold(verdict));
-    byId("now").prepend(line, ...this.score());
-    write(byId("narration"), `${verdict} ${byId("narration").textContent}`);
+  reveal(text = "", close = true) {
+    const step = this.asked;
+    this.cancel();
+    if (text) this.verdict = { step, text, close };
+    this.go(step.number);
+    byId("forward").focus({ preventScroll: true }); // the field is gone; Enter goes on
+  }
+
+  // What was said of the answer that led to `step`.
+  told(step) {
+    if (!step || this.verdict?.step !== step) return [];
+    return [paragraph(this.verdict.close ? "verdict" : "verdict bad", bold(this.verdict.text)), ...this.score()];
   }
 
   score() {
     return this.tried ? [paragraph("muted", `${this.right} of ${this.tried} right so far.`)] : [];
   }
 
-  narration() {
+  narration(step) {
+    if (!this.asked) return step && this.verdict?.step === step ? `${this.verdict.text} ` : "";
     return `Quiz: ${this.asked.sender.name} sends to ${this.asked.receiver.name}. What will ${this.asked.receiver.name}.grad be?`;
   }
 }

@@ -1,6 +1,22 @@
 // A run: forward pass, seed, contributions and update as numbered steps, in each mode, and the moment that is shown.
 // No drawing, no page.
 
+const MOST_SLOPE = 0.01; // of a tanh or sigmoid that counts as saturated
+const ZERO_SLOPES = {
+  ReLU: ["dead relu"],
+  "*": ["zero factor", "zero factor"],
+  "/": ["infinite divisor", "zero numerator"],
+  abs: ["abs at 0"],
+  exp: ["exp is 0"],
+  sin: ["flat sin"],
+  cos: ["flat cos"],
+};
+
+function powerWords(op, base) {
+  if (!op.startsWith("**")) return "zero slope";
+  return base === 0 ? "zero base" : op === "**0" || op === "**0.0" ? "exponent 0" : "zero slope";
+}
+
 class Run {
   constructor(data) {
     this.source = data;
@@ -185,15 +201,15 @@ class Run {
     return Array.from({ length: last - first + 1 }, (_, i) => this.step(mode, first + i + this.forward.length + 1));
   }
 
-  // Why nothing, or next to nothing, passes along an edge, in words; null where it does.
+  // Why nothing, or next to nothing, passes along an edge, in words; null where it does. The words are those of
+  // viz/pages/blocked.py.
   blockedWords(edge) {
     if (!this.edits.size) return this.source.blocked[edge.index] ?? null;
-    const node = this.nodes[edge.child];
+    const { op, parents } = this.nodes[edge.child];
     const slope = this.scalars.local[edge.index];
-    const op = node.op.toLowerCase();
-    if (op === "relu" && slope === 0) return "dead relu";
-    if ((op === "tanh" || op === "sigmoid") && Math.abs(slope) < 0.01) return `saturated ${op}`;
-    return op === "*" && slope === 0 ? "zero factor" : null;
+    if (op === "tanh" || op === "sigmoid") return Math.abs(slope) < MOST_SLOPE ? `saturated ${op}` : null;
+    if (slope !== 0) return null;
+    return ZERO_SLOPES[op]?.[edge.slot] ?? powerWords(op, this.scalars.data[parents[0]]);
   }
 
   // d(root)/d(node) by finite differences: { text, agrees } or null where there is none.

@@ -63,7 +63,7 @@ function showNode(node, moment) {
   place.replaceChildren(...nodePart(run, moment, node, node === state.pinned));
   if (!focus || (field && !same)) return;
   const wanted = [...place.querySelectorAll("button, input, [tabindex]")].find((element) => calls(element) === calls(focus));
-  wanted?.focus({ preventScroll: true });
+  (wanted ?? place.querySelector("input"))?.focus({ preventScroll: true });
 }
 
 // What tells the controls of one part of the panel apart.
