@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Write graph.png, and the stepper page at the step of the wrong pass that loses a contribution, as stepper.png."""
+    """Write graph.png, and the stepper page as it opens, at the step that makes its point, as stepper.png."""
     a, b, c = Value(2.0), Value(-3.0), Value(10.0)
     L = (a * b + c).relu() * a
     L.backward()
@@ -24,16 +24,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "step.html"
         step(L, page, title="relu(a*b + c)*a")
-        screenshot(f"{page.as_uri()}#mode=overwrite&step=7", HERE / "stepper.png")
+        screenshot(page.as_uri(), HERE / "stepper.png")
 
 
 def screenshot(address: str, path: Path) -> None:
     """What a window of 1280 by 660 shows of the page at `address`, in the Chromium on PATH."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 1280, "height": 660}, color_scheme="light")
+        tab = browser.new_page(viewport={"width": 1280, "height": 660}, color_scheme="light", reduced_motion="reduce")
         tab.goto(address)
-        tab.wait_for_selector("svg")
+        tab.wait_for_selector("#stage .node")
         tab.screenshot(path=path)
         browser.close()
 
