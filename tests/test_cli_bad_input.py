@@ -53,10 +53,15 @@ BAD = [
     (["draw", "net.py:long"], "on a page (plusequals step)"),
     (
         ["draw", "net.py:deep"],
-        "as text (plusequals step --text), draw a smaller part, or raise the limit (--max",
+        "on a page (plusequals step), draw a smaller part, or raise the limit (--max",
     ),
-    (["step", "net.py:deep"], "3,001 nodes, and the page takes at most 2,000"),
-    (["step", "net.py:deep"], "as text (plusequals step --text)"),
+    (["step", "net.py:deep", "--max-nodes", "2000"], "3,001 nodes, and the page takes at most 2,000"),
+    (["step", "net.py:deep", "--max-nodes", "2000"], "as text (plusequals step --text)"),
+    (["step", "net.py:deep", "--max-nodes", "0"], "'0' is no number of nodes"),
+    (["step", "net.py:deep", "--text", "--max-nodes", "9"], "--max-nodes is for the page"),
+    (["step", "net.py:deep", "--text", "--update", "0.1"], "--update is for the page"),
+    (["step", "net.py:deep", "--update", "fast"], "'fast' is no learning rate"),
+    (["step", "net.py:deep", "--update", "inf"], "'inf' is no learning rate"),
     (["draw", *SEVEN, "-o", "net.py/x.png"], "cannot write net.py/x.png"),
     (["draw", *SEVEN, "-o", "x" * 300 + ".png"], "name too long"),
     (["step", "x" * 300 + ".py:loss"], "name too long"),
@@ -163,7 +168,7 @@ def test_a_picture_that_fails_does_not_cost_the_table(folder, options, words):
     assert (status, json.loads(out)["ok"]) == (2, True)
 
 
-@pytest.mark.parametrize("arguments", [["draw", *SEVEN], ["step", *SEVEN], ["demo"]])
+@pytest.mark.parametrize("arguments", [["draw", *SEVEN], ["demo"]])
 def test_no_dot_program(folder, no_dot, arguments):
     status, _, err = run(*arguments)
     assert status == 2
@@ -172,7 +177,8 @@ def test_no_dot_program(folder, no_dot, arguments):
     assert files_in(folder) == []
 
 
-def test_text_json_and_dot_need_no_dot_program(no_dot):
+def test_pages_text_json_and_dot_need_no_dot_program(no_dot):
+    assert run("step", *SEVEN)[0] == 0
     assert run("step", *SEVEN, "--text")[0] == 0
     assert run("draw", *SEVEN, "--json")[0] == 0
     assert run("draw", *SEVEN, "-o", "g.dot")[0] == 0
