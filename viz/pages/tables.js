@@ -76,15 +76,14 @@ class GradientTable {
       data.replaceChildren(moment.computed(node) ? value : html("i", { class: "muted" }, "·"));
       grad.replaceChildren(quantity ? oneLine(quantity) : missing);
       check.hidden = this.checkHead.hidden;
-      if (!check.hidden) this.showCheck(node, check);
+      if (!check.hidden) this.showCheck(isComplete(this.run, moment, node) ? this.run.difference(node) : null, check);
       truth.hidden = !compare;
       if (compare) this.showTruth(node, truth, moment.mode);
       element.classList.toggle("current", node === current);
     }
   }
 
-  showCheck(node, cell) {
-    const found = this.run.difference(node);
+  showCheck(found, cell) {
     cell.className = found?.agrees === false ? "wrong" : "muted";
     const verdicts = { true: "✓ agrees", false: `✗ ${found?.text}`, null: "cannot tell" };
     write(cell, found ? verdicts[found.agrees] : "");
