@@ -3,10 +3,10 @@
 python tests/benchmarks/stepper.py              all of it; --json for a list of records
 python tests/benchmarks/stepper.py gpt --no-browser   one program, and only what Python does
 
-Written: seconds of processor time of `viz.step(root, path)`, and the file's size. With a Chromium on PATH and playwright also: seconds
-until the page shows its first state; milliseconds of script a step (median and 90th percentile, drawing commands and
-layout included), and from one frame to the next, first with the groups as the page begins, then with all of them open;
-milliseconds from the start of the run to its end. Steps are taken in six places of the run, 25 in a row.
+All times are of the processor, so that a busy machine changes them little. Written: `viz.step(root, path)`, and the
+file's size. With a Chromium on PATH and playwright also what its main thread takes: until the page shows its first
+state; for a step, median and 90th percentile, of script and with style, layout and painting; from the start of the run
+to its end in one go; and the same with all groups open. Steps are taken in six places of the run, 25 in a row.
 """
 
 from __future__ import annotations
@@ -115,40 +115,17 @@ def written(root: Node, path: Path, repeats: int) -> float:
     return min(times)
 
 
-STEPS = """async ({ places, inARow }) => {
-  const click = (id) => document.getElementById(id).click();
-  const slider = document.getElementById("slider");
-  const frame = () => new Promise(requestAnimationFrame);
-  const scripts = [], frames = [];
-  for (let place = 0; place < places; place += 1) {
-    slider.value = Math.floor((place * Number(slider.max)) / places);
-    slider.dispatchEvent(new Event("input"));
-    await frame();
-    let before = await frame();
-    for (let i = 0; i < inARow && Number(slider.value) < Number(slider.max); i += 1) {
-      const start = performance.now();
-      click("forward");
-      document.getElementById("stage").getBoundingClientRect();
-      scripts.push(performance.now() - start);
-      const now = await frame();
-      frames.push(now - before);
-      before = now;
-    }
-  }
-  const at = (times, share) => [...times].sort((a, b) => a - b)[Math.floor(share * (times.length - 1))];
-  return { median: at(scripts, 0.5), p90: at(scripts, 0.9), frame: at(frames, 0.5), taken: scripts.length };
-}"""
-
 CLICK = """async (id) => {
-  const start = performance.now();
   document.getElementById(id).click();
-  document.getElementById("stage").getBoundingClientRect();
-  const took = performance.now() - start;
   await new Promise(requestAnimationFrame);
-  return took;
 }"""
 
-SHOWN = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+GO = """async (at) => {
+  const slider = document.getElementById("slider");
+  slider.value = at;
+  slider.dispatchEvent(new Event("input"));
+  await new Promise(requestAnimationFrame);
+}"""
 
 
 @contextmanager
@@ -169,28 +146,59 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def in_browser(browser: Any, path: Path, nodes: int, repeats: int) -> dict[str, Any]:
+class Tab:
+    """A page in the browser, with the processor time that its main thread has used."""
+
+    def __init__(self, browser: Any, path: Path) -> None:
+        self.tab = browser.new_page(viewport=WINDOW, reduced_motion="reduce")
+        self.session = self.tab.context.new_cdp_session(self.tab)
+        self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self.tab.goto(path.as_uri(), wait_until="load", timeout=120_000)
+        self.tab.wait_for_selector("#position:has-text('step')", timeout=120_000)
+        self.tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        self.opened = self.used()["all"]
+        self.length = int(self.tab.get_attribute("#slider", "max"))
+
+    def used(self) -> dict[str, float]:
+        """Milliseconds so far: of script, and of all tasks, style, layout and painting among them."""
+        metrics = {metric["name"]: metric["value"] for metric in self.session.send("Performance.getMetrics")["metrics"]}
+        return {"script": metrics["ScriptDuration"] * 1e3, "all": metrics["TaskDuration"] * 1e3}
+
+    def click(self, button: str) -> dict[str, float]:
+        """What it takes until the frame after a click."""
+        before = self.used()
+        self.tab.evaluate(CLICK, button)
+        return {what: now - before[what] for what, now in self.used().items()}
+
+    def steps(self) -> dict[str, float]:
+        """The median and the 90th percentile of what a step takes."""
+        taken = []
+        for place in range(PLACES):
+            first = place * self.length // PLACES
+            self.tab.evaluate(GO, first)
+            taken += [self.click("forward") for _ in range(min(IN_A_ROW, self.length - first))]
+        found = {}
+        for what in ("script", "all"):
+            times = sorted(step[what] for step in taken)
+            found[what], found[f"{what}_p90"] = times[len(times) // 2], times[9 * (len(times) - 1) // 10]
+        return found
+
+    def to_the_end(self) -> float:
+        """Milliseconds from the start of the run to its end in one go."""
+        self.click("first")
+        return self.click("last")["all"]
+
+
+def in_browser(browser: Any, path: Path, nodes: int) -> dict[str, Any]:
     """What the page at `path` takes in the browser."""
-    opened = []
-    for _ in range(repeats):
-        tab = browser.new_page(viewport=WINDOW, reduced_motion="reduce")
-        tab.goto(path.as_uri(), wait_until="load", timeout=120_000)
-        tab.wait_for_selector("#position:has-text('step')", timeout=120_000)
-        opened.append(tab.evaluate(SHOWN) / 1e3)
-        if len(opened) < repeats:
-            tab.close()
-    found = {"opened": min(opened), "length": int(tab.get_attribute("#slider", "max"))}
-    found["boxes"] = tab.locator("#stage .node").count()
-    how = {"places": PLACES, "inARow": IN_A_ROW}
-    found["steps"] = tab.evaluate(STEPS, how)
-    tab.evaluate(CLICK, "first")
-    found["to_the_end"] = tab.evaluate(CLICK, "last")
-    if nodes <= MOST_OPEN and tab.locator("#group-tools").is_visible():
-        found["opening_all"] = tab.evaluate(CLICK, "expand")
-        found["steps_all_open"] = tab.evaluate(STEPS, how)
-        tab.evaluate(CLICK, "first")
-        found["to_the_end_all_open"] = tab.evaluate(CLICK, "last")
-    tab.close()
+    page = Tab(browser, path)
+    boxes = page.tab.locator("#stage .node").count()
+    found = {"opened": page.opened, "length": page.length, "boxes": boxes}
+    found |= {"steps": page.steps(), "to_the_end": page.to_the_end()}
+    if nodes <= MOST_OPEN and boxes < nodes:
+        found["opening_all"] = page.click("expand")["all"]
+        found |= {"steps_all_open": page.steps(), "to_the_end_all_open": page.to_the_end()}
+    page.tab.close()
     return found
 
 
@@ -202,7 +210,7 @@ def measured(name: str, browser: Any, folder: Path) -> dict[str, Any]:
     path = folder / f"{name}.html"
     repeats = REPEATS if nodes < 20_000 else 1
     found = {"program": program, "nodes": nodes, "seconds": written(root, path, repeats), "bytes": path.stat().st_size}
-    return found | (in_browser(browser, path, nodes, repeats) if browser else {})
+    return found | (in_browser(browser, path, nodes) if browser else {})
 
 
 # -- telling -----------------------------------------------------------------------------------------------------------
@@ -211,20 +219,24 @@ COLUMNS = {
     "": lambda r: r["program"],
     "nodes": lambda r: f"{r['nodes']:,}",
     "steps": lambda r: f"{r['length']:,}",
-    "written": lambda r: f"{r['seconds']:.2g} s",
+    "written": lambda r: seconds(r["seconds"]),
     "file": lambda r: f"{r['bytes'] / 1e6:.2f} MB",
-    "opens in": lambda r: f"{r['opened']:.2g} s",
-    "script a step: median, p90": lambda r: of_steps(r["steps"]),
-    "frame": lambda r: f"{r['steps']['frame']:.0f} ms",
-    "all open": lambda r: of_steps(r["steps_all_open"]),
-    "all open, frame": lambda r: f"{r['steps_all_open']['frame']:.0f} ms",
-    "opening all": lambda r: f"{r['opening_all'] / 1e3:.2g} s",
-    "start to end": lambda r: f"{r['to_the_end']:.0f} ms",
+    "opened": lambda r: seconds(r["opened"] / 1e3),
+    "a step: script": lambda r: milliseconds(r["steps"], "script"),
+    "and drawing": lambda r: milliseconds(r["steps"], "all"),
+    "start to end": lambda r: seconds(r["to_the_end"] / 1e3),
+    "opening all groups": lambda r: seconds(r["opening_all"] / 1e3),
+    "a step then: script": lambda r: milliseconds(r["steps_all_open"], "script"),
+    "and drawing then": lambda r: milliseconds(r["steps_all_open"], "all"),
 }
 
 
-def of_steps(steps: dict[str, float]) -> str:
-    return f"{steps['median']:.1f}, {steps['p90']:.1f} ms"
+def seconds(number: float) -> str:
+    return f"{number * 1e3:.0f} ms" if number < 0.1 else f"{number:.2g} s"
+
+
+def milliseconds(steps: dict[str, float], what: str) -> str:
+    return f"{steps[what]:.0f}, {steps[f'{what}_p90']:.0f} ms"
 
 
 def cell(column: str, record: dict[str, Any]) -> str:
