@@ -102,7 +102,7 @@ def test_a_graph_that_was_not_recorded_is_made_again_from_operations_that_take_n
 def test_what_was_not_recorded_and_takes_further_arguments_has_no_values_and_the_reason_says_what_to_write() -> None:
     data, why = of(by_axis())
     assert data is None
-    assert why.startswith("how the operation '")
+    assert why.startswith("how '")
     assert why.endswith("was called is not known: make the graph inside `with viz.recording():`")
 
 

@@ -26,20 +26,35 @@ _OF_ONE: dict[str, Callable[..., Any]] = {"relu": methodcaller("relu"), "T": att
 _OF_ALL: dict[str, Callable[..., Any]] = {"sum": methodcaller("sum"), "mean": methodcaller("mean")}
 
 
-def program_again(root: Tensor) -> Callable[..., Tensor]:
+Form = Callable[[np.ndarray], np.ndarray]
+"""What an array becomes that is not a leaf's: a copy, at least, since the operation may write to it."""
+
+
+def program_again(root: Tensor, form: Form = np.copy) -> _Recorded | _PlainProgram:
     """A program of the graph's leaves (its attribute `leaves`) that makes `root` anew.
+
+    form  what the other arrays become: constants, and arguments that are arrays
 
     Raises UserError for a graph that was not recorded and has an operation that says too little by its name, and for
     an operation of the user's own.
     """
     try:
-        return _Recorded(program_from(root))
+        return _Recorded(program_from(root), form)
     except UserError:
         try:
-            return _PlainProgram(topological_order(root))
+            return _PlainProgram(topological_order(root), form)
         except _UnknownError:
             pass
         raise
+
+
+def reason(error: UserError) -> str:
+    """Why a graph cannot be done again, as a remark on a page: what `viz.compare` raises as an error."""
+    message = str(error).removeprefix("compare: ")
+    if message.startswith("how the operation"):
+        name = message.split(" was called")[0].removeprefix("how the operation ")
+        return f"how {name} was called is not known: make the graph inside `with viz.recording():`"
+    return message
 
 
 @contextmanager
@@ -61,7 +76,8 @@ class _Recorded:
     """The recorded calls that made a graph, each with arguments of its own: a call may write to them, as a
     normalization does to its running statistics, or draw from them."""
 
-    def __init__(self, program: RecordedProgram) -> None:
+    def __init__(self, program: RecordedProgram, form: Form) -> None:
+        self._form = form
         self.leaves = program.leaves
         self._made = [(node, *node._made_by) for node in program._order if node._prev and node in program._needed]
 
@@ -70,26 +86,30 @@ class _Recorded:
         results: dict[Call, Any] = {}
         for node, call, place in self._made:
             if call not in results:
-                results[call] = call.function(*_own(call.args, made), **_own(call.kwargs, made))
+                results[call] = call.function(*self._own(call.args, made), **self._own(call.kwargs, made))
             made[node] = results[call] if place is None else results[call][place]
         return made[self._made[-1][0]] if self._made else leaves[-1]
 
+    def _own(self, thing: Any, made: dict[Tensor, Tensor]) -> Any:
+        """Nested arguments with what was made anew in them, and copies of all else that can be written to."""
+        if isinstance(thing, Tensor):
+            if thing not in made:
+                made[thing] = _constant(thing, self._form)
+            return made[thing]
+        if isinstance(thing, np.ndarray):
+            return self._form(thing)
+        if isinstance(thing, (Generator, np.random.Generator)):
+            return copy.deepcopy(thing)
+        if type(thing) in (tuple, list):
+            return type(thing)(self._own(part, made) for part in thing)
+        if type(thing) is dict:
+            return {key: self._own(part, made) for key, part in thing.items()}
+        return thing
 
-def _own(thing: Any, made: dict[Tensor, Tensor]) -> Any:
-    """Nested arguments with what was made anew in them, and copies of all else that can be written to."""
-    if isinstance(thing, Tensor):
-        if thing not in made:
-            made[thing] = Tensor(thing.data.copy(), dtype=thing.dtype, label=thing.label)
-        return made[thing]
-    if isinstance(thing, np.ndarray):
-        return thing.copy()
-    if isinstance(thing, (Generator, np.random.Generator)):
-        return copy.deepcopy(thing)
-    if type(thing) in (tuple, list):
-        return type(thing)(_own(part, made) for part in thing)
-    if type(thing) is dict:
-        return {key: _own(part, made) for key, part in thing.items()}
-    return thing
+
+def _constant(t: Tensor, form: Form) -> Tensor:
+    data = form(t.data)
+    return Tensor(data, dtype=data.dtype, label=t.label)
 
 
 # -- by the names of the operations ------------------------------------------------------------------------------------
@@ -102,7 +122,8 @@ class _UnknownError(Exception):
 class _PlainProgram:
     """The operations of a graph by their names alone."""
 
-    def __init__(self, order: Sequence[Tensor]) -> None:
+    def __init__(self, order: Sequence[Tensor], form: Form) -> None:
+        self._form = form
         place = {t: i for i, t in enumerate(order)}
         self._order = tuple(order)
         self._steps = [(_operation(t), [place[p] for p in t._prev]) if t._prev else None for t in order]
@@ -113,7 +134,7 @@ class _PlainProgram:
         results: list[Tensor] = []
         for t, step in zip(self._order, self._steps, strict=True):
             if step is None:
-                results.append(given.get(t, t))
+                results.append(given[t] if t in given else _constant(t, self._form))
             else:
                 do, operands = step
                 results.append(do(*(results[i] for i in operands)))

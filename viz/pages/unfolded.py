@@ -12,7 +12,7 @@ import numpy as np
 from micrograd import Value
 from micrograd.backprop import Node, topological_order
 from tensorgrad import Tensor
-from viz.comparison.again import generators_kept, program_again
+from viz.comparison.again import generators_kept, program_again, reason
 from viz.comparison.estimate import check_size
 from viz.comparison.kept import leaves_kept
 from viz.comparison.lifted import Pair, Repeatable, run_on_both
@@ -77,21 +77,12 @@ def unfolded(
     except TooLargeError:
         return None, f"as Values the graph would have more than {MOST_VALUES:,} nodes"
     except UserError as error:
-        return None, _in_words(str(error))
+        return None, reason(error)
     except Exception as error:  # what the user's program raises when it is run again
         return None, f"the graph cannot be made again ({type(error).__name__}: {clip(str(error), 120)})"
     if len(scalars) > MOST_VALUES:
         return None, f"as Values the graph has {len(scalars):,} nodes, more than {MOST_VALUES:,}"
     return _record(pair, comparison, scalars), ""
-
-
-def _in_words(message: str) -> str:
-    """What `viz.compare` says, for the page: there it is a remark and no error."""
-    message = message.removeprefix("compare: ")
-    if message.startswith("how the operation"):
-        operation = message.split(" was called")[0].removeprefix("how the ")
-        return f"how the {operation} was called is not known: {_RECORD}"
-    return message
 
 
 def _seeded(pair: Pair) -> Value:
