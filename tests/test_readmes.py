@@ -41,7 +41,9 @@ import pytest
 from conftest import missing, require_torch
 
 from tensorgrad import ops
-from viz import cli
+from viz import cli, limits
+from viz.frames import MOST_FRAMES, MOST_NODES
+from viz.pages import unfolded
 
 ROOT = Path(__file__).parent.parent
 READMES = [path for path in (ROOT / "README.md", *sorted(ROOT.glob("[!.]*/README.md"))) if path.exists()]
@@ -226,6 +228,35 @@ def test_every_module_of_tensorgrad_has_its_place_in_the_tables():
     operations = {path.stem for path in (package / "ops").glob("[!_]*.py")}
     told = set(re.findall(r"\w+", ops.__doc__ or ""))
     assert operations <= told
+
+
+def _viz_readme() -> str:
+    return " ".join((ROOT / "viz" / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_every_part_of_viz_has_its_place_in_the_table():
+    package = ROOT / "viz"
+    table = _viz_readme().rpartition("## What is where")[2]
+    folders = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    assert set(re.findall(r"`(\w+(?:\.py|/))`", table)) == {path.name for path in package.glob("[!_]*.py")} | folders
+
+
+def test_the_limits_of_pages_and_frames_are_those_that_are_told():
+    told = _viz_readme()
+    assert f"The page takes {limits.MOST_ON_PAGE:,} Values, or {limits.MOST_RECORDED:,} nodes" in told
+    assert f'"Open as scalars" takes {unfolded.MOST_VALUES:,} Values' in told
+    assert f"the GIF take {MOST_NODES} nodes and {MOST_FRAMES - 1} steps" in told
+    assert f"A picture takes {limits.MOST_IN_PICTURE:,} nodes" in told
+
+
+def test_the_keys_of_the_page_are_those_that_are_told():
+    names = {"←": "ArrowLeft", "→": "ArrowRight", "space": " ", "−": "-"}
+    table = re.search(r"\n\| key \|.*?\n\n", (ROOT / "viz" / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    rows = [line.split("|")[1].split() for line in table[0].splitlines()[3:-2]]  # without that on the graph
+    told = {names.get(key, key) for row in rows for key in row}
+    script = (ROOT / "viz" / "pages" / "controls.js").read_text(encoding="utf-8")
+    keys = re.search(r"const KEYS = \{(.*?)\n\};", script, re.DOTALL)[1]
+    assert told | {"Escape"} == set(re.findall(r'^  "?(.+?)"?: ', keys, re.MULTILINE))
 
 
 # -- the runner itself -------------------------------------------------------------------------------------------------
