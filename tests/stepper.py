@@ -229,3 +229,16 @@ def overlap(a: dict[str, float], b: dict[str, float]) -> float:
     across = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"]) - 1
     down = min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"]) - 1
     return max(across, 0) * max(down, 0) / (a["width"] * a["height"])
+
+
+def inside(tab: Any, found: list[dict[str, float]]) -> list[bool]:
+    """Whether each of these boxes lies inside the stage, a pixel more or less. (That there are any is asserted.)"""
+    assert found
+    [stage] = boxes(tab, "#stage")
+    return [
+        all(
+            stage[start] - 1 <= box[start] and box[start] + box[size] <= stage[start] + stage[size] + 1
+            for start, size in (("x", "width"), ("y", "height"))
+        )
+        for box in found
+    ]

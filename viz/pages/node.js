@@ -75,8 +75,8 @@ function isRight(run, moment, node) {
 // Differences were taken once, beside the right gradient; a wrong one they do not agree with.
 function checkLine({ text, agrees, words }, right) {
   if (words) return paragraph(agrees ? "check" : "check wrong", right ? "" : "The right gradient: ", `${words}.`);
-  const verdict = agrees && right ? "agrees" : "does not agree";
-  return paragraph(agrees && right ? "check" : "check wrong", "By finite differences: ", html("span", { class: "amount" }, text), `, ${verdict}.`);
+  const verdict = agrees === null ? "cannot tell" : agrees && right ? "agrees" : "does not agree";
+  return paragraph(verdict === "does not agree" ? "check wrong" : "check", "By finite differences: ", html("span", { class: "amount" }, text), `, ${verdict}.`);
 }
 
 // A field for another value of a leaf: both passes are run again in the page.
