@@ -15,6 +15,8 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
     Raises UserError where the folder cannot be made or written to, or `path` is a folder or a device.
     """
     path = Path(path)
+    if "\0" in str(path):
+        raise UserError(f"cannot write {str(path)!r}: no file's name holds a zero byte")
     target = Path(os.path.realpath(path))  # a link stays one, and what it points to is replaced
     data = content.encode() if isinstance(content, str) else content
     temporary = None

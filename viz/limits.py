@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
-from viz.errors import TooLargeError
+from viz.errors import TooLargeError, UserError
 
 MOST_IN_PICTURE = 1_000
 """Above it boxes are too small to read on a sheet, and a dense graph takes a dot program a minute."""
@@ -33,10 +34,11 @@ def check_picture(
     nodes: int, most: int = MOST_IN_PICTURE, spelling: Spelling = IN_PYTHON, *, subject: str = "the graph has"
 ) -> None:
     """Raise TooLargeError if a picture would have more than `most` nodes; it names the page only where that takes
-    as many.
+    as many; and UserError for a limit that is no whole number from 1 up.
 
     subject  what the message starts with
     """
+    _check_limit(most, spelling)
     if nodes > most:
         instead = (
             f"step through it on a page ({spelling.page})"
@@ -52,10 +54,14 @@ def check_picture(
 def check_page(nodes: int, *, computed: bool = True, most: int | None = None, spelling: Spelling = IN_PYTHON) -> None:
     """Raise TooLargeError if the page would have more than `most` nodes.
 
+    Raises UserError for a limit that is no whole number from 1 up, as `check_picture` does.
+
     computed  whether the page computes the passes itself, as for Values without hooks or rules of the user's
     most      by default MOST_ON_PAGE, or MOST_RECORDED where the passes are recorded
     """
-    most = most or (MOST_ON_PAGE if computed else MOST_RECORDED)
+    if most is None:
+        most = MOST_ON_PAGE if computed else MOST_RECORDED
+    _check_limit(most, spelling)
     if nodes > most:
         kind = "" if computed else " whose passes have to be recorded"
         raise TooLargeError(
@@ -63,3 +69,8 @@ def check_page(nodes: int, *, computed: bool = True, most: int | None = None, sp
             f"e.g. the loss of one example, read its steps as text ({spelling.steps}), or raise the limit "
             f"({spelling.limit}): the page opens collapsed, but all of it is in the file"
         )
+
+
+def _check_limit(most: int, spelling: Spelling) -> None:
+    if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
+        raise UserError(f"{spelling.limit} takes a whole number from 1 up, got {most!r}")

@@ -41,8 +41,8 @@ def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
     names: dict[Node, str] = {}
     seen: set[int] = set()
     module = namespace.get("__name__")
-    for variable, value in list(namespace.items()):
-        if variable.startswith("_") or variable in _HISTORIES or not variable.isidentifier():
+    for variable, value in variables(namespace):
+        if variable in _HISTORIES:
             continue
         queue = deque([(variable, value, 0)])
         while queue and len(seen) < _MOST_LOOKED_AT:
@@ -53,6 +53,15 @@ def find_names(namespace: Mapping[str, Any]) -> dict[Node, str]:
                 seen.add(id(thing))
                 queue.extend((inner_name, inner, depth + 1) for inner_name, inner in _inside(name, thing, module))
     return names
+
+
+def variables(namespace: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What a namespace has under names that a variable can have and that do not start with _."""
+    return [
+        (name, value)
+        for name, value in list(namespace.items())
+        if isinstance(name, str) and not name.startswith("_") and name.isidentifier()
+    ]
 
 
 def _inside(name: str, thing: Any, module: str | None) -> Iterator[tuple[str, Any]]:
@@ -82,7 +91,7 @@ def _fields(name: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def names_for(order: Sequence[Node], namespace: Mapping[str, Any]) -> dict[Node, str]:
     """The names that a namespace has for nodes; an array that was an operand as it is has its variable's name."""
     names = find_names(namespace)
-    arrays = {id(value): name for name, value in namespace.items() if isinstance(value, np.ndarray)}
+    arrays = {id(value): name for name, value in variables(namespace) if isinstance(value, np.ndarray)}
     for node in order:
         if not node._prev and id(node.data) in arrays:
             names.setdefault(node, arrays[id(node.data)])

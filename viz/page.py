@@ -8,6 +8,7 @@ from typing import Any
 
 from micrograd.backprop import Node, add, overwrite, topological_order
 from viz import text
+from viz.errors import UserError
 from viz.graph import Graph, check_node, describe
 from viz.groups import group_tree
 from viz.kit.page import Page, assemble, check_suffix
@@ -86,9 +87,12 @@ def step(
 
     Raises what `root.backward(gradient)` would; TooLargeError for more nodes than the page takes (100,000 Values,
     5,000 Tensors); UserError for a path that cannot be written or does not end in .html or .htm, for complex numbers,
-    and for an update that is neither a finite number nor an optimizer of parameters of the graph.
+    for an update that is neither a finite number nor an optimizer of parameters of the graph, and for parameters
+    without a learning rate.
     """
     check_node(root)
+    if update is None and parameters is not None:
+        raise UserError("parameters= says which leaves a learning rate is for: add update=0.1, for example")
     if path is not None:
         check_suffix(path)
     root._seed(gradient)
@@ -113,7 +117,7 @@ def step(
         data["update"] = update_data(update, parameters, order, graph, traces, quantities)
     if quantities is not None:
         data |= {"quantities": quantities.records, "sampled": quantities.sampled}
-    heading = text.cut(_encodable(graph.root.title if title is None else title), MOST_NAME_CHARACTERS)
+    heading = text.cut(_encodable(graph.root.title if title is None else str(title)), MOST_NAME_CHARACTERS)
     page = Page(assemble("pages/step.html", heading, data, _STYLES, _SCRIPTS), heading)
     if path is not None:
         page.save(path)

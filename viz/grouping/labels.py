@@ -11,6 +11,7 @@ from micrograd.backprop import Node
 from micrograd.scopes import Scope
 from viz import text
 from viz.grouping.level import Group
+from viz.names import variables
 
 _DEEPEST = 6
 _MOST_LOOKED_AT = 20_000
@@ -21,8 +22,7 @@ _MOST_CHARACTERS = 60
 def label_all(scopes: Mapping[Scope, Group], namespace: Mapping[str, Any]) -> None:
     """Name the group of each scope; several calls of one module in one group are numbered in the order of time."""
     called = {id(scope.module) for scope in scopes if scope.module is not None}
-    variables = [(name, thing) for name, thing in namespace.items() if not name.startswith("_") and name.isidentifier()]
-    known = {None: _find(variables, called)}
+    known = {None: _find(variables(namespace), called)}
     numbers: Counter[tuple[Group | None, str]] = Counter()
     for scope, group in sorted(scopes.items(), key=lambda pair: pair[0].number):
         label = text.clip(_label(scope, known, called), _MOST_CHARACTERS)
