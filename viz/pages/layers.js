@@ -106,8 +106,10 @@ function layersOf(level, links) {
   const drawn = new Map(); // vertex -> segment from it into a lane, by wire: uses of a value share them
   const laneAt = (lane, rank, order) => {
     if (!lane.has(rank)) {
-      lane.set(rank, { ...newVertex("lane", order), rank });
-      place(lane.get(rank));
+      const vertex = newVertex("lane", order);
+      vertex.rank = rank;
+      lane.set(rank, vertex);
+      place(vertex);
     }
     return lane.get(rank);
   };
@@ -126,7 +128,7 @@ function layersOf(level, links) {
       continue;
     }
     if (span - 1 > longest) {
-      link.segments = [joinSegment({ ...newSegment(from, to, wire), single: true })];
+      link.segments = [joinSegment(newSegment(from, to, wire))];
       continue;
     }
     if (!lanes.has(wire)) lanes.set(wire, new Map());
@@ -159,7 +161,6 @@ function newSegment(from, to, wire) {
     wire,
     turn: 0,
     room: 0,
-    single: false,
     weight: 1,
     fromOff: portOff(from, "outPorts", wire),
     toOff: portOff(to, "inPorts", wire),
@@ -194,7 +195,8 @@ function segmentBetween(from, to, wire, drawn) {
 
 // A part of an edge that runs back: its order and place follow the part before it, as for any lane.
 function laneBackwards(from, to) {
-  const segment = { ...newSegment(to, from, null), weight: 8 };
+  const segment = newSegment(to, from, null);
+  segment.weight = 8;
   segment.from.outs.push(segment);
   segment.to.ins.push(segment);
   return {
@@ -211,7 +213,8 @@ function laneBackwards(from, to) {
 }
 
 function turnAt(from, to, wire, turn) {
-  const segment = { ...newSegment(from, to, wire), turn };
+  const segment = newSegment(from, to, wire);
+  segment.turn = turn;
   if (turn > 0) from.rights.push(segment);
   else to.lefts.push(segment);
   return segment;

@@ -6,10 +6,11 @@
 const TURN_BULGE = 26; // how far an edge that runs back bulges, where it turns
 
 // The places of boxes and the curves of edges. One level of it is the work of layers.js, order.js and places.js.
-function layOut(tree, edges, { direction = "LR", across = 30, between = 60 } = {}) {
-  const settings = { turned: direction === "TB", across, between };
+function layOut(tree, edges, { direction = "LR", across = 30, between = 60, steepest = 130, atPorts = 16 } = {}) {
+  const settings = { turned: direction === "TB", across, between, steepest, atPorts };
   const spots = new Map();
   const top = plantGroup(tree, null, spots, settings);
+  settings.effort = effortFor(spots.size);
   const threads = threadEdges(edges, spots, settings);
   settleLevel(top, settings);
   let boxes = putAll(top, settings);
@@ -20,6 +21,12 @@ function layOut(tree, edges, { direction = "LR", across = 30, between = 60 } = {
   }
   const routes = threads.map((thread) => curvesThrough(thread, settings));
   return { ...turnedBox(0, 0, top.vertex.length, top.vertex.breadth, settings), boxes, routes };
+}
+
+// How often the order and the places of a level are improved. A reader sees few of thousands of boxes at once, and
+// waits for all of them.
+function effortFor(boxes) {
+  return boxes > 1000 ? { starts: 1, sweeps: 3, rounds: 4 } : { starts: 2, sweeps: 8, rounds: 12 };
 }
 
 // -- the tree of levels -----------------------------------------------------------------------------------------------
@@ -64,19 +71,31 @@ function newSpot(source, parent, kind) {
   };
 }
 
+// All that the steps of the layout note is named here: vertices of one shape are fast.
 function newVertex(kind, order) {
-  const drawn = { ins: [], outs: [], lefts: [], rights: [] }; // segments: between ranks, and seen at its sides
   return {
     kind,
     order,
     number: 0,
     rank: 0,
+    height: 0,
     at: 0,
+    first: 0,
+    mean: 0,
     length: 0,
     breadth: 0,
+    gap: 0,
     u: 0,
     v: 0,
-    ...drawn,
+    start: 0,
+    end: 0,
+    main: null,
+    before: [],
+    behind: [],
+    ins: [], // segments between ranks
+    outs: [],
+    lefts: [], // segments seen at its sides
+    rights: [],
     inPorts: null,
     outPorts: null,
     hint: null,
@@ -140,11 +159,14 @@ function settleLevel(spot, settings) {
   for (const child of spot.children) if (child.level) settleLevel(child, settings);
   const { level, vertex } = spot;
   level.vertices = [...spot.children.map((child) => child.vertex), ...level.ins.values(), ...level.outs.values()];
-  level.vertices.forEach((inner, number) => Object.assign(inner, { number, ins: [], outs: [], lefts: [], rights: [] }));
+  level.vertices.forEach((inner, number) => {
+    inner.number = number;
+    [inner.ins, inner.outs, inner.lefts, inner.rights] = [[], [], [], []];
+  });
   const links = [...level.links.values()].flatMap((ofWire) => [...ofWire.values()]);
   rankLevel(level, links);
   const layers = layersOf(level, links);
-  orderLevel(layers);
+  orderLevel(layers, settings.effort);
   [vertex.length, vertex.breadth] = placeLevel(level, layers, links, settings);
   vertex.inPorts = new Map([...level.ins].map(([wire, port]) => [wire, port.v]));
   vertex.outPorts = new Map([...level.outs].map(([wire, port]) => [wire, port.v]));

@@ -1,26 +1,31 @@
 // One level of a layout: where its vertices go, once their ranks and the order in each rank are known.
 
 const LANE_GAP = 14; // between lanes, and between the ends of edges at one side of a box
-const PLACE_ROUNDS = 12;
 
 // Sets u, v (the middle), start and end (of the rank) of each vertex, fromV and toV of the segments. Returns the
 // level's [length, breadth].
 function placeLevel(level, layers, links, settings) {
   for (const layer of layers) spaceOut(layer, settings); // and so that v is 0 in the middle
   const size = layers.reduce((sum, layer) => sum + layer.length, 0);
-  const rounds = size > 3000 ? 4 : PLACE_ROUNDS;
-  for (let round = 0; round < rounds; round++) {
-    for (let rank = 1; rank < layers.length; rank++) drawTo(layers[rank], ["ins"]);
-    for (let rank = layers.length - 2; rank >= 0; rank--) drawTo(layers[rank], ["outs"]);
-  }
-  for (let round = 0; round < rounds / 2; round++) {
-    for (let rank = 0; rank < layers.length; rank++) drawTo(layers[rank], ["ins", "outs"]);
-    for (let rank = layers.length - 1; rank >= 0; rank--) drawTo(layers[rank], ["ins", "outs"]);
-  }
-  for (let round = 0; round < rounds / 2; round++) {
-    for (let rank = 0; rank < layers.length; rank++) straighten(layers[rank], "in");
-    for (let rank = layers.length - 1; rank >= 0; rank--) straighten(layers[rank], "out");
-  }
+  const rounds = size > 3000 ? 4 : settings.effort.rounds;
+  const there = (draw) => layers.reduce((moved, layer) => draw(layer) || moved, false);
+  const back = (draw) => layers.reduceRight((moved, layer) => draw(layer) || moved, false);
+  const repeat = (most, round) => {
+    for (let i = 0; i < most && round(); i++); // a round that moved nothing is the last
+  };
+  const [first, last] = [layers[0], layers[layers.length - 1]];
+  repeat(rounds, () => {
+    const moved = there((layer) => layer !== first && drawTo(layer, true, false));
+    return back((layer) => layer !== last && drawTo(layer, false, true)) || moved;
+  });
+  repeat(rounds / 2, () => {
+    const moved = there((layer) => drawTo(layer, true, true));
+    return back((layer) => drawTo(layer, true, true)) || moved;
+  });
+  repeat(rounds / 2, () => {
+    const moved = there((layer) => straighten(layer, "in"));
+    return back((layer) => straighten(layer, "out")) || moved;
+  });
   const breadth = shiftInto(level, layers, settings);
   for (const layer of layers)
     placePorts(
@@ -49,17 +54,17 @@ function spaceOut(layer, { across }) {
   for (const vertex of layer) vertex.v -= v / 2;
 }
 
-// The layer's places as near to the means of the neighbours as the order and the gaps allow.
-function drawTo(layer, sides) {
+// The layer's places as near to the means of the neighbours as the order and the gaps allow. Returns whether any moved.
+function drawTo(layer, byIns, byOuts) {
   const wanted = layer.map((vertex) => {
     let [sum, weight] = [0, 0];
-    if (sides.includes("ins")) {
+    if (byIns) {
       for (const segment of vertex.ins) {
         sum += segment.weight * (segment.from.v + segment.fromOff - segment.toOff);
         weight += segment.weight;
       }
     }
-    if (sides.includes("outs")) {
+    if (byOuts) {
       for (const segment of vertex.outs) {
         sum += segment.weight * (segment.to.v + segment.toOff - segment.fromOff);
         weight += segment.weight;
@@ -67,7 +72,7 @@ function drawTo(layer, sides) {
     }
     return weight > 0 ? [sum / weight, weight] : [isLone(vertex) ? 0 : vertex.v, 0.05];
   });
-  fitIn(layer, wanted);
+  return fitIn(layer, wanted);
 }
 
 function isLone(vertex) {
@@ -76,7 +81,7 @@ function isLone(vertex) {
 
 // Each vertex at the median of its neighbours: most edges straight rather than all a little slanted. Where one edge in
 // and one out pull the same, the one of the side that the sweep comes from; edges that pull much less than the
-// strongest do not count.
+// strongest do not count. Returns whether any moved.
 function straighten(layer, side) {
   const wanted = layer.map((vertex) => {
     let ends = [];
@@ -85,6 +90,7 @@ function straighten(layer, side) {
     for (const segment of vertex.outs)
       ends.push({ v: segment.to.v + segment.toOff - segment.fromOff, weight: segment.weight, side: "out" });
     if (ends.length === 0) return [0, 0.05];
+    if (ends.length === 1) return [ends[0].v, ends[0].weight];
     const most = ends.reduce((weight, end) => Math.max(weight, end.weight), 0);
     ends = ends.filter(({ weight }) => weight > most / 2).sort((a, b) => a.v - b.v);
     const total = ends.reduce((sum, { weight }) => sum + weight, 0);
@@ -99,43 +105,38 @@ function straighten(layer, side) {
     }
     return [vertex.v, total];
   });
-  fitIn(layer, wanted, layer.length < 100 ? medianOf : meanOf);
+  return fitIn(layer, wanted, layer.length < 100);
 }
 
 // Pool adjacent violators: the best fit to the wanted places, [place, weight], that keeps all gaps: of least squares,
-// or of least distances.
-function fitIn(layer, wanted, middle = meanOf) {
+// or of least distances. Returns whether any moved.
+function fitIn(layer, wanted, byMedian = false) {
   const pools = [];
   let offset = 0;
-  layer.forEach((vertex, i) => {
-    offset += vertex.gap;
+  for (let i = 0; i < layer.length; i++) {
+    offset += layer[i].gap;
     const [place, weight] = [wanted[i][0] - offset, wanted[i][1]];
-    let pool = { place, sum: place * weight, weight, count: 1, all: middle === medianOf ? [[place, weight]] : null };
+    const pool = { place, sum: place * weight, weight, count: 1, all: byMedian ? [[place, weight]] : null };
     while (pools.length > 0 && pools[pools.length - 1].place >= pool.place) {
       const before = pools.pop();
-      pool = {
-        place: 0,
-        sum: pool.sum + before.sum,
-        weight: pool.weight + before.weight,
-        count: pool.count + before.count,
-        all: pool.all && before.all.concat(pool.all),
-      };
-      pool.place = middle(pool);
+      pool.sum += before.sum;
+      pool.weight += before.weight;
+      pool.count += before.count;
+      if (byMedian) pool.all = before.all.concat(pool.all);
+      pool.place = byMedian ? medianOf(pool) : pool.sum / pool.weight;
     }
     pools.push(pool);
-  });
-  let i = 0;
+  }
+  let [i, moved] = [0, false];
   offset = 0;
   for (const { place, count } of pools) {
     for (const end = i + count; i < end; i++) {
       offset += layer[i].gap;
+      moved ||= layer[i].v !== place + offset;
       layer[i].v = place + offset;
     }
   }
-}
-
-function meanOf({ sum, weight }) {
-  return sum / weight;
+  return moved;
 }
 
 function medianOf({ all, weight }) {
@@ -237,12 +238,12 @@ function attachSide(vertex, segments, end, other, off) {
 
 // -- along ------------------------------------------------------------------------------------------------------------
 
-function placeRanks(level, layers, { between }) {
+function placeRanks(level, layers, settings) {
   let u = 0;
   layers.forEach((layer, rank) => {
     const length = layer.reduce((most, vertex) => Math.max(most, vertex.length), 0);
     const ports = rank === 0 || layer.some((vertex) => vertex.kind === "out");
-    if (rank > 0) u += gapBefore(level, layer, rank, ports, between);
+    if (rank > 0) u += gapBefore(level, layer, rank, ports, settings);
     if (layer.some((vertex) => vertex.lefts.some((segment) => segment.turn < 0))) u += TURN_BULGE;
     for (const vertex of layer) {
       if (vertex.kind === "lane") vertex.length = length;
@@ -264,7 +265,7 @@ function shareBefore({ kind, lefts, rights, length }, ofRank) {
 }
 
 // Room for the widest label, and more of it where edges go far up or down.
-function gapBefore(level, layer, rank, ports, between) {
+function gapBefore(level, layer, rank, ports, { between, steepest, atPorts }) {
   let [room, steep] = [0, 0];
   for (const vertex of layer) {
     for (const segment of vertex.ins) {
@@ -272,11 +273,11 @@ function gapBefore(level, layer, rank, ports, between) {
       steep = Math.max(steep, Math.abs(segment.fromV - segment.toV));
     }
   }
-  const slope = Math.min(130, steep / 5);
+  const slope = Math.min(steepest, steep / 5);
   if (rank === 1)
     return steep + room > 0 || layer.some((vertex) => vertex.ins.length > 0)
-      ? Math.max(level.before, 16 + slope, room)
+      ? Math.max(level.before, atPorts + slope, room)
       : level.before;
-  if (ports) return Math.max(level.after, 16 + slope);
+  if (ports) return Math.max(level.after, atPorts + slope);
   return Math.max(between, between * 0.6 + slope, room);
 }
