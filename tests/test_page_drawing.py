@@ -206,15 +206,18 @@ def test_a_closed_group_is_one_box_that_says_how_far_the_pass_is(drawing: Any) -
           const all = run.nodes.filter((node) => node.path.startsWith(group.label));
           const forward = run.moment.step.phase === "forward";
           const done = all.filter((n) => (forward ? run.moment.computed(n) : run.moment.gradients[n.index])).length;
-          const verb = forward ? "computed" : "reached";
-          return done === all.length ? `all ${verb}` : `${done}/${all.length} ${verb}`;
+          return `${done}/${all.length} ${forward ? "computed" : "reached"}`;
         })""")
-        assert texts(tab, ".group .small:not(.number):not(.kind)") == wanted
+        said = texts(tab, ".group .small:not(.number):not(.kind)")
+        for text, whole in zip(said, wanted, strict=True):  # whatever there is room for
+            count, verb = whole.split()
+            done = fraction(whole) == 1
+            assert text in ({f"all {verb}", count} if done else {whole, count})
         filled = (
             "all => all.map(e => e.getAttribute('width') / e.parentNode.querySelector('.track').getAttribute('width'))"
         )
         bars = tab.locator(".group .share").evaluate_all(filled)
-        shares = [1.0 if text.startswith("all") else fraction(text) for text in wanted]
+        shares = [fraction(text) for text in wanted]
         assert bars == pytest.approx(shares, abs=0.01)
 
 
@@ -224,7 +227,10 @@ def test_edges_between_groups_are_one_line_with_a_count(drawing: Any) -> None:
     edges = f"run.edges.filter({parts})"
     joining = tab.evaluate(f"{edges}.length")
     assert joining == 16
+    look = "view.show(run.moment, run.nodes.find((node) => node.path.startsWith('layer1')), true)"
     tab.evaluate("to('add', -1)")
+    assert not texts(tab, ".chip.shown:not(.now, .plus) text")  # many boxes: numbers where the step or the reader is
+    tab.evaluate(look)
     assert f"× {joining}" in texts(tab, ".chip.shown text")
     one = tab.evaluate(f"run.passes.add.find((s) => s.edge && {edges}.includes(s.edge)).number")
     tab.evaluate("at => to('add', at)", one)
@@ -232,6 +238,7 @@ def test_edges_between_groups_are_one_line_with_a_count(drawing: Any) -> None:
     sent = "(at) => run.step('add', at + 1).receiver.path.startsWith('layer0')"
     after = tab.evaluate(f"at => {{ const sent = {sent}; while (sent(at)) at++; return at + 1; }}", one)
     tab.evaluate("at => to('add', at)", after)
+    tab.evaluate(look)
     assert f"1 of {joining}" in texts(tab, ".chip.shown text")
 
 

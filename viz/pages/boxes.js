@@ -16,6 +16,12 @@ const WIDEST_ARRAY = 260;
 const THUMBNAIL = { width: 34, height: 17, cells: 8 };
 const GROUP_HEIGHT = 78;
 const BAR = 5; // height of the share that a pass has finished
+const COMPACT_FROM = 61; // nodes, arrays count twice: such a run has small boxes, so that more of it fits the stage
+const LINE = 14; // of a small box; all its texts are of one size
+const SMALL_CHARACTER = 7.25;
+const SMALL_INSET = 4;
+const SMALL_GROUP = { least: 86, height: 2 * LINE + 16 };
+const WIDEST_SMALL = 170;
 const CHIP_HEIGHT = 20;
 const CHIP_CHARACTER = 7.4;
 const CHIP_PADDING = 12;
@@ -24,6 +30,7 @@ const CHIP_PADDING = 12;
 
 // The size of a value's box: from the widest text that it ever shows, so that no number moves another box.
 function nodeSize(run, node) {
+  if (isCompact(run)) return smallNodeSize(run, node);
   const array = isArrayNode(node);
   const texts = [node.data.text, run.truth?.[node.index]?.text ?? ""].map((text) => text.length);
   const numbers = Math.max(FEWEST_DIGITS, ...texts) * CHARACTER + ROW_LABEL + 2 * INSET + (array ? THUMBNAIL.width : 0);
@@ -32,12 +39,37 @@ function nodeSize(run, node) {
   return { width: Math.round(Math.min(width, array ? WIDEST_ARRAY : WIDEST_BOX)), height };
 }
 
+function isCompact(run) {
+  if (run.nodes.length * 2 < COMPACT_FROM || run.nodes.length >= COMPACT_FROM) return run.nodes.length >= COMPACT_FROM;
+  return run.nodes.length + run.nodes.filter(isArrayNode).length >= COMPACT_FROM;
+}
+
+// Name, data and gradient, a line each; of an array also its shape.
+function smallNodeSize(run, node) {
+  const array = isArrayNode(node);
+  const quantities = [node.data, run.truth?.[node.index]].filter(Boolean);
+  const numbers = Math.max(node.constant ? 8 : 7, ...quantities.map((quantity) => boxText(quantity).length)) + 0.8;
+  const names = Math.max(Math.min(smallName(node).length, 14), array ? node.data.shape.length : 0);
+  const width = Math.max(numbers * SMALL_CHARACTER + (array ? THUMBNAIL.width : 0), names * SMALL_CHARACTER);
+  return { width: Math.round(Math.min(width + 2 * SMALL_INSET, WIDEST_SMALL)), height: LINE * (array ? 4 : 3) + 2 };
+}
+
+// "n7" of "n7 = a*b"; of a name with dots its end, which is what tells it from its neighbours.
+function smallName(node) {
+  const name = (node.name || shownName(node)).split(" = ")[0];
+  return name.length > 14 ? name.split(".").pop() : name;
+}
+
 // The place in topological order, beside the name.
 function placeWidth({ index }) {
   return String(index + 1).length * 5.6 + 4;
 }
 
-function groupSize(group) {
+function groupSize(run, group) {
+  if (isCompact(run)) {
+    const width = Math.max(group.label.length * SMALL_CHARACTER + 8, SMALL_GROUP.least);
+    return { width: Math.round(Math.min(width, WIDEST_SMALL)), height: SMALL_GROUP.height };
+  }
   const count = `${group.size}/${group.size} computed`.length;
   const widths = [group.label.length * NAME_CHARACTER + 56, groupKind(group).length * 6.6 + 24, count * 6 + 84];
   const width = Math.max(...widths, 156);
@@ -62,15 +94,26 @@ function groupKind({ label, kind, size, copies }) {
   return `${many}${size} ${size === 1 ? "value" : "values"}`;
 }
 
+// What a box says of a quantity: of an array not its shape, which is written above.
+function boxText({ text, shape }) {
+  return shape ? text.replace(/^\([\d, ]*\)\s+/, "") : text;
+}
+
 // What a node's grad row says.
 function heldText(node, grad) {
-  if (grad) return grad.text;
+  if (grad) return boxText(grad);
   return node.constant ? "constant" : "not yet";
 }
 
 function cutTo(text, width, character) {
   const most = Math.max(Math.floor(width / character), 2);
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+// A name that is too long keeps its end.
+function endOf(text, width, character) {
+  const most = Math.max(Math.floor(width / character), 2);
+  return text.length <= most ? text : `…${text.slice(1 - most)}`;
 }
 
 // A name in the size that fits the room; a longer one is cut.
@@ -134,9 +177,10 @@ class Drawn {
 // -- a value ------------------------------------------------------------------------------------------------
 
 class NodeBox extends Drawn {
-  constructor(node, size) {
+  constructor(node, size, compact = false) {
     super("node", size, svg("rect", { class: "body", width: size.width, height: size.height, rx: 5 }));
     this.node = node;
+    this.compact = compact;
     this.detailed = false;
   }
 
@@ -147,11 +191,36 @@ class NodeBox extends Drawn {
     const { node } = this;
     const { width, height } = this.size;
     this.array = isArrayNode(node);
+    this.truth = svg("text", { class: "truth", x: width / 2, y: height + 15 });
+    this.tag = svg("text", { class: "tag", x: width - 1, y: this.compact ? LINE - 2 : -5 });
+    if (this.compact) this.smallDetail();
+    else this.fullDetail();
+    this.group.append(...this.data.parts, ...this.grad.parts, this.truth, this.tag);
+    if (node.uses > 1) this.group.append(svg("text", { class: "uses", x: 1, y: -5 }, `used ${node.uses}×`));
+  }
+
+  smallDetail() {
+    const { node, array } = this;
+    const { width } = this.size;
+    const y = LINE - 2;
+    const top = array ? 2 : 1;
+    this.data = smallRow("", top, width, array);
+    this.grad = smallRow("\u2202", top + 1, width, array);
+    const name = endOf(smallName(node), width - 2 * SMALL_INSET, SMALL_CHARACTER);
+    this.group.append(
+      svg("title", {}, node.title),
+      svg("text", { class: "place" }, String(node.index + 1)), // to be read by programs
+      svg("text", { class: "name", x: width / 2, y }, name),
+      ...(array ? [svg("text", { class: "shape", x: width / 2, y: y + LINE }, node.data.shape)] : []),
+    );
+  }
+
+  fullDetail() {
+    const { node } = this;
+    const { width } = this.size;
     const top = TITLE_ROW + (this.array ? SHAPE_ROW : 0);
     this.data = valueRow("data", top, width, this.array);
     this.grad = valueRow("grad", top + ROW, width, this.array);
-    this.truth = svg("text", { class: "truth", x: width / 2, y: height + 15 });
-    this.tag = svg("text", { class: "tag", x: width - 1, y: -5 });
     const place = String(node.index + 1);
     const beside = placeWidth(node);
     const room = width - INSET - beside;
@@ -160,21 +229,17 @@ class NodeBox extends Drawn {
       svg("text", { class: "place", x: 5, y: 11 }, place),
       fittingName(shownName(node), room, { x: (width + beside - 6) / 2, y: 17 }),
       ...(this.array ? [svg("text", { class: "shape", x: width / 2, y: TITLE_ROW + 11 }, shapeText(node))] : []),
-      ...this.data.parts,
-      ...this.grad.parts,
-      this.truth,
-      this.tag,
     );
-    if (node.uses > 1) this.group.append(svg("text", { class: "uses", x: 1, y: -5 }, `used ${node.uses}×`));
   }
 
-  show({ data, grad, computed, note, odd }) {
+  show({ data, grad, computed, note, odd, wrong }) {
     if (!this.detailed) return;
     const { node } = this;
-    showValue(this.data, computed ? data : null, computed ? data.text : "·", "data");
+    showValue(this.data, computed ? data : null, computed ? boxText(data) : "·", "data");
     showValue(this.grad, grad, heldText(node, grad), grad ? "grad" : "grad waits");
-    write(this.tag, odd.join(", "));
+    write(this.tag, this.compact && !this.array ? "" : odd.join(", ")); // a number is itself the word
     write(this.truth, note);
+    if (this.compact) write(this.grad.sign, wrong ? "≠" : "∂");
   }
 }
 
@@ -189,6 +254,20 @@ function valueRow(label, top, width, array) {
   const row = { number, room, classes: "number", quantity: undefined, map: null, top };
   row.parts = [line, svg("text", { class: "row", x: INSET, y: top + 16 }, label), number];
   if (array) row.parts.push((row.map = svg("g", { transform: `translate(${ROW_LABEL + 6} ${top + 3})` })));
+  return row;
+}
+
+function smallRow(label, line, width, array) {
+  const top = line * LINE + 2;
+  const number = svg("text", { class: "number", x: width - SMALL_INSET, y: top + LINE - 3 });
+  const room = width - 2 * SMALL_INSET - (array ? THUMBNAIL.width - 8 : 0) + 4;
+  const row = { number, room, classes: "number", quantity: undefined, map: null };
+  row.parts = [svg("line", { x1: 0, x2: width, y1: top, y2: top }), number];
+  if (array) row.parts.push((row.map = svg("g", { transform: `translate(${SMALL_INSET} ${top + 1}) scale(.8)` })));
+  if (label) {
+    row.sign = svg("text", { class: "row", x: SMALL_INSET - 2 + (array ? 29 : 0), y: top + LINE - 3 }, label);
+    row.parts.push(row.sign);
+  }
   return row;
 }
 
@@ -227,14 +306,16 @@ function thumbnail(quantity) {
 // -- groups -------------------------------------------------------------------------------------------------
 
 class GroupBox extends Drawn {
-  constructor(group, size) {
+  constructor(group, size, compact = false) {
     const { width, height } = size;
     const pile = group.copies > 1 ? [svg("rect", { class: "pile", x: 5, y: -5, width, height, rx: 9 })] : [];
     super("group", size, ...pile, svg("rect", { class: "body", width, height, rx: 9 }));
     this.subject = group;
+    this.compact = compact;
     this.bar = svg("rect", { class: "share", x: INSET, y: height - BAR - 6, width: 0, height: BAR, rx: 2 });
     const track = svg("rect", { class: "track", x: INSET, y: height - BAR - 6, height: BAR, rx: 2 });
-    furnish(track, { width: width - 2 * INSET }, []);
+    this.room = width - 2 * INSET - (compact ? 16 : 0); // the sign is beside it
+    furnish(track, { width: this.room }, []);
     this.group.append(track, this.bar);
     this.detailed = false;
   }
@@ -245,15 +326,18 @@ class GroupBox extends Drawn {
     const { subject } = this;
     const { width, height } = this.size;
     const middle = width / 2;
-    this.reached = svg("text", { class: "small", x: INSET, y: 60 });
-    this.most = svg("text", { class: "small number", x: width - INSET, y: 60 });
+    const { compact } = this;
+    const place = compact ? { inset: SMALL_INSET + 2, sign: height - BAR - 4, name: 13, counts: 27 } : { inset: INSET, sign: 14, name: 19, counts: 60 };
+    const character = compact ? SMALL_CHARACTER : NAME_CHARACTER;
+    this.reached = svg("text", { class: "small", x: place.inset, y: place.counts });
+    this.most = svg("text", { class: "small number", x: width - place.inset, y: place.counts });
     this.truth = svg("text", { class: "truth", x: middle, y: height + 15 });
-    this.tag = svg("text", { class: "tag", x: width - 1, y: -5 });
+    this.tag = svg("text", { class: "tag", x: width - 1, y: compact ? LINE - 2 : -5 });
     this.group.append(
       svg("title", {}, `${subject.label}: ${groupKind(subject)}. Click to open it.`),
-      svg("path", { class: "sign", d: `M${width - 19} 14h10M${width - 14} 9v10` }),
-      svg("text", { class: "name", x: middle - 6, y: 19 }, cutTo(subject.label, width - 44, NAME_CHARACTER)),
-      svg("text", { class: "small kind", x: middle, y: 37 }, cutTo(groupKind(subject), width - 16, 6.4)),
+      svg("path", { class: "sign", d: `M${width - 19} ${place.sign}h10M${width - 14} ${place.sign - 5}v10` }),
+      svg("text", { class: "name", x: compact ? middle : middle - 6, y: place.name }, cutTo(subject.label, width - (compact ? 8 : 44), character)),
+      ...(compact ? [] : [svg("text", { class: "small kind", x: middle, y: 37 }, cutTo(groupKind(subject), width - 16, 6.4))]),
       this.reached,
       this.most,
       this.truth,
@@ -262,11 +346,14 @@ class GroupBox extends Drawn {
   }
 
   show({ done, size, verb, most, note, odd }) {
-    const length = ((this.size.width - 2 * INSET) * (size ? done / size : 0)).toFixed(1);
+    const length = (this.room * (size ? done / size : 0)).toFixed(1);
     if (this.length !== length) this.bar.setAttribute("width", (this.length = length));
     if (!this.detailed) return;
-    write(this.reached, done === size ? `all ${verb}` : `${done}/${size} ${verb}`);
-    write(this.most, most);
+    const count = done === size ? `all ${verb}` : `${done}/${size} ${verb}`;
+    const fits = (text) => text.length * 6.8 < this.size.width - 2 * INSET;
+    const short = note || (fits(count) ? count : `${done}/${size}`);
+    write(this.reached, this.compact ? short : count);
+    write(this.most, !this.compact || fits(`${short} ${most}`) ? most : "");
     write(this.truth, note);
     write(this.tag, odd.join(", "));
   }
@@ -274,19 +361,22 @@ class GroupBox extends Drawn {
 
 // The frame of an open group; its caption, which lies above the edges, closes it.
 class GroupFrame extends Drawn {
-  constructor(group, size, toggle) {
+  // `groups`: the group, or several of which each is all that the one before holds.
+  constructor(groups, size, toggle, compact = false) {
     const { width, height } = size;
     super("frame", size, svg("rect", { class: "body", width, height, rx: 12 }));
-    const text = cutTo(group.label, width - 50, NAME_CHARACTER);
+    const group = groups[groups.length - 1];
+    const text = cutTo(groups.map(({ label }) => label).join(" › "), width - 50, NAME_CHARACTER);
     const kind = `  ${groupKind(group)}`;
+    const up = compact ? 3 : 0;
     const room = width - 44 - text.length * NAME_CHARACTER;
-    const caption = svg("text", { x: 27, y: 19 }, svg("tspan", { class: "name" }, text));
+    const caption = svg("text", { x: 27, y: 19 - up }, svg("tspan", { class: "name" }, text));
     if (kind.length * 6.6 < room) caption.append(svg("tspan", { class: "small", dx: 8 }, kind.trim()));
     const wide = Math.min(width, 40 + text.length * NAME_CHARACTER + (kind.length * 6.6 < room ? kind.length * 6.6 : 0));
     this.caption = svg("g", { class: "caption" },
-      svg("title", {}, `${group.label}: click to close it.`),
-      svg("rect", { class: "button", x: 4, y: 3, width: Math.max(wide - 8, 24), height: 21, rx: 6 }),
-      svg("path", { class: "sign", d: "M11 13.5h10" }),
+      svg("title", {}, `${groups[0].label}: click to close it.`),
+      svg("rect", { class: "button", x: 4, y: 3 - up / 2, width: Math.max(wide - 8, 24), height: 21 - up, rx: 6 }),
+      svg("path", { class: "sign", d: `M11 ${13.5 - up}h10` }),
       caption,
     );
     this.caption.addEventListener("click", toggle);

@@ -3,7 +3,11 @@
 
 const ABOVE = 20; // room for what is written above and below the boxes
 const BELOW = 30;
+const RIM = 4; // the same where nothing is written outside of the boxes
 const SHIFTS = [0, 0.07, -0.07, 0.14, -0.14, 0.21, -0.21, 0.28, -0.28, 0.34, -0.34]; // of a chip along its edge
+const ALONG = SHIFTS.map((shift) => [shift, 0]);
+const ASIDE = [0, 17, -17, 30, -30, 38, -38, 45, -45, 53, -53, 62, -62, 80, -80].flatMap((aside) => SHIFTS.map((shift) => [shift, aside])); // boxes are close
+const CAPTION_ROW = 20;
 const TRUTH_ROW = 20; // below a box, for what its gradient should be
 const TAG_ROW = 18; // above a box, for "nan, inf" and how often it is used
 const FEW = 1000; // so many boxes and edges are all looked at in each step
@@ -11,6 +15,8 @@ const BOTH_WAYS = 300; // more boxes than that are laid out one way only
 const ALONG_READING = 1.2; // how much better from top to bottom must fit to be taken
 const AROUND = 160; // pixels beyond the stage's rim in which things are drawn already
 const DECADES = 6; // of |gradient| that the overlay tells apart
+const GAPS = { across: 34, between: 56 }; // between boxes, across and along the edges
+const SMALL_GAPS = { across: 8, between: 11, steepest: 8, atPorts: 8 }; // of a large run
 const GLIDE = 300; // milliseconds
 
 class GraphView {
@@ -29,6 +35,9 @@ class GraphView {
     this.minimap = new Minimap(stage, this.viewport);
     this.open = new Set();
     this.direction = null;
+    this.compact = isCompact(run);
+    this.above = this.compact ? RIM : ABOVE;
+    this.layer.classList.toggle("compact", this.compact);
     this.overlay = "none";
     this.found = new Set();
     this.moment = null;
@@ -46,7 +55,10 @@ class GraphView {
     const visible = this.visible ?? new Visible(this.run, this.open);
     const ways = visible.items.length > BOTH_WAYS ? ["LR"] : ["LR", "TB"];
     const layouts = ways.map((way) => ({ way, layout: this.layOut(visible, way) }));
-    const scale = ({ way, layout }) => this.viewport.fitScale(contentOf(layout)) * (way === "LR" ? ALONG_READING : 1);
+    const scale = ({ way, layout }) => {
+      const fitting = this.viewport.fitScale(this.contentOf(layout));
+      return way === "LR" && fitting >= READABLE ? fitting * ALONG_READING : fitting;
+    };
     const best = layouts.reduce((a, b) => (scale(a) >= scale(b) ? a : b));
     if (best.way === this.direction) return false;
     this.direction = best.way;
@@ -58,8 +70,12 @@ class GraphView {
 
   layOut(visible, direction) {
     if (!visible.layouts) visible.layouts = {};
-    visible.layouts[direction] ??= layOut(visible.tree, visible.edges(), { direction, across: 34, between: 56 });
+    visible.layouts[direction] ??= layOut(visible.tree, visible.edges(), { direction, ...(this.compact ? SMALL_GAPS : GAPS) });
     return visible.layouts[direction];
+  }
+
+  contentOf({ width, height }) {
+    return { width, height: height + this.above + (this.compact ? RIM : BELOW) };
   }
 
   // Show these groups open, all others closed. What the reader looks at, `anchor` or the group that opened or closed,
@@ -111,12 +127,12 @@ class GraphView {
     const kept = new Map(this.drawables.filter((d) => d.drawn && d.id).map((d) => [d.id, d]));
     for (const drawable of this.drawables) if (!drawable.id) this.unmount(drawable);
     this.visible = visible;
-    this.content = contentOf(layout);
+    this.content = this.contentOf(layout);
     for (const item of [...visible.items, ...visible.frames]) {
       const { x, y, width, height } = layout.boxes.get(item.id);
-      item.box = { x, y: y + ABOVE, width, height };
+      item.box = { x, y: y + this.above, width, height };
       item.reached = item.computed = 0;
-      item.bounds = { x: x - 6, y: y + ABOVE - 18, width: width + 12, height: height + 40 };
+      item.bounds = { x: x - 6, y: y + this.above - 18, width: width + 12, height: height + 40 };
       const old = kept.get(item.id);
       if (!old || old.subject !== item.subject) continue;
       if (old.box.width !== width || old.box.height !== height) continue;
@@ -127,7 +143,7 @@ class GraphView {
     }
     for (const old of kept.values()) this.unmount(old);
     visible.links.forEach((link, i) => {
-      link.route = layout.routes[i].map((value, j) => (j % 2 ? value + ABOVE : value));
+      link.route = layout.routes[i].map((value, j) => (j % 2 ? value + this.above : value));
       link.bounds = routeBounds(link.route);
     });
     this.placeChips();
@@ -145,22 +161,26 @@ class GraphView {
   placeChips() {
     const taken = new TakenPlaces();
     for (const { box } of this.visible.items) {
-      taken.add({ ...box, y: box.y - TAG_ROW, height: box.height + TAG_ROW + TRUTH_ROW });
+      const written = { ...box, y: box.y - TAG_ROW, height: box.height + TAG_ROW + TRUTH_ROW };
+      taken.add(this.compact ? box : written);
     }
+    if (this.compact) for (const { box } of this.visible.frames) taken.add({ ...box, height: CAPTION_ROW });
     const edges = this.visible.edges();
+    const places = this.compact && edges.length <= FEW ? ASIDE : ALONG;
     this.visible.links.forEach((link, i) => {
       const { width, height } = edges[i].chip;
       const { parallel } = link;
       const middle = (parallel.indexOf(link) + 0.5) / parallel.length;
       let best = { covered: Infinity };
-      for (const shift of SHIFTS) {
-        const point = pointOnRoute(link.route, middle + shift);
+      for (const [shift, aside] of places) {
+        const on = pointOnRoute(link.route, middle + shift);
+        const point = this.direction === "TB" ? { x: on.x + 2 * aside, y: on.y } : { x: on.x, y: on.y + aside };
         const box = { x: point.x - width / 2, y: point.y - height / 2, width, height };
         const covered = taken.covered(box);
         if (covered < best.covered) best = { covered, point, box };
         if (!covered) break;
       }
-      taken.add(best.box);
+      if (!this.compact) taken.add(best.box); // else few of them are on show at a time
       link.chipAt = best.point;
     });
   }
@@ -225,11 +245,11 @@ class GraphView {
     };
   }
 
-  draw({ kind, subject, size, box }) {
+  draw({ kind, subject, groups, size, box }) {
     const { hover, pin, toggle } = this.calls;
     const clicked = (call) => () => this.viewport.moved || call(subject);
-    if (kind === "frame") return new GroupFrame(subject, box, clicked(toggle));
-    const drawn = kind === "node" ? new NodeBox(subject, size) : new GroupBox(subject, size);
+    if (kind === "frame") return new GroupFrame(groups, box, clicked(toggle), this.compact);
+    const drawn = kind === "node" ? new NodeBox(subject, size, this.compact) : new GroupBox(subject, size, this.compact);
     drawn.group.addEventListener("click", clicked(kind === "node" ? pin : toggle));
     if (kind === "node") {
       drawn.group.addEventListener("pointerenter", () => hover(subject));
@@ -282,7 +302,10 @@ class GraphView {
       }
     };
     for (const node of [step?.sender, step?.receiver, step?.node]) if (node) addNode(node);
-    if (selected) lit.add(this.visible.itemFor(selected));
+    if (selected) {
+      lit.add(this.visible.itemFor(selected));
+      if (this.compact) this.visible.itemFor(selected)?.links.forEach((link) => lit.add(link));
+    }
     for (const subject of this.found) lit.add(this.visible.itemFor(subject));
     const edge = step?.edge ?? null;
     if (edge !== null) lit.add(this.visible.linkOf[placeOf(edge)]);
@@ -370,7 +393,7 @@ class GraphView {
     drawn.heat(heat);
     const note = update ? `${update.before.text} → ${update.after.text}` : "";
     const truth = wrong ? `should be ${heldText(node, this.run.truth[node.index])}` : note;
-    drawn.show({ data, grad, computed, odd, note: truth });
+    drawn.show({ data, grad, computed, odd, note: truth, wrong });
   }
 
   paintGroup(item) {
@@ -411,7 +434,7 @@ class GraphView {
       size: members.length,
       verb: forward ? "computed" : "reached",
       most: most === null || forward ? "" : `|g| ≤ ${brief(most)}`,
-      note: wrong ? `${wrong} wrong inside` : changed ? `${changed} updated` : "",
+      note: wrong ? `${wrong} wrong${this.compact ? "" : " inside"}` : changed ? `${changed} updated` : "",
       odd: [...odd],
     });
   }
@@ -423,7 +446,7 @@ class GraphView {
   }
 
   paintFrame(item) {
-    item.drawn.mark({ current: this.lit.has(item), found: this.found.has(item.subject) });
+    item.drawn.mark({ current: this.lit.has(item), found: item.groups.some((group) => this.found.has(group)) });
   }
 
   paintLink(link) {
@@ -451,11 +474,15 @@ class GraphView {
       drawn.blocked = blockedMark(pointOnRoute(link.route, 0.8), link.blocked);
       this.layers.blocked.append(drawn.blocked);
     }
+    const worded = !this.compact || present || operand || this.isSelected(link);
+    drawn.blocked?.classList.toggle("unworded", !worded);
   }
 
   paintChip(link, { arrived, lost, present, latest }) {
     const { drawn, edges } = link;
-    if (!arrived || this.far) return void drawn.chip?.show("", {});
+    // Of a large run only what the step or the selected box is about has a number: the boxes are close together.
+    const wanted = !this.compact || present || this.isSelected(link);
+    if (!arrived || this.far || !wanted) return void drawn.chip?.show("", {});
     if (!drawn.chip) {
       drawn.chip = new Chip();
       drawn.chip.place(link.chipAt);
@@ -468,6 +495,11 @@ class GraphView {
     const all = single ? single.lost : lost === arrived;
     drawn.chip.show(text, { now: present, lost: all, count: !single, [sign]: true });
     if (present) this.layers.chips.append(drawn.chip.group); // on top of the others
+  }
+
+  isSelected({ from, to }) {
+    const item = this.selected && this.visible.itemFor(this.selected);
+    return item && (item === from || item === to);
   }
 
   showSeed({ seed, step }) {
@@ -531,10 +563,6 @@ class GraphView {
     const share = most > least ? Math.log(size / least) / Math.log(most / least) : 1;
     return 0.08 + 0.92 * Math.min(Math.max(share, 0), 1);
   }
-}
-
-function contentOf({ width, height }) {
-  return { width, height: height + ABOVE + BELOW };
 }
 
 function isWithin(box, view) {

@@ -3,6 +3,7 @@
 
 const MAP = { width: 190, height: 120, margin: 5 };
 const MOST_OF_STAGE = 0.28;
+const LEAST_STAGE = 500; // a narrower one is all needed
 const SMALLEST_DOT = 1.6;
 
 class Minimap {
@@ -46,7 +47,7 @@ class Minimap {
   // Draw at the next frame, once however often it is asked for.
   draw() {
     if (!this.content) return;
-    const hidden = this.viewport.seesAll();
+    const hidden = this.viewport.size.width < LEAST_STAGE || this.viewport.seesAll();
     if (hidden !== this.canvas.hidden) this.canvas.hidden = hidden;
     if (hidden || this.waiting !== null) return;
     this.waiting = requestAnimationFrame(() => {

@@ -6,10 +6,10 @@
 const LARGEST = 3;
 const SMALLEST = 0.03; // or what shows all of a larger drawing
 const SMALLEST_FIT = 0.002;
-const READABLE = 0.6; // below this the whole graph is not worth showing first
+const READABLE = 0.74; // below this the whole graph is not worth showing first: the text of boxes has 9 pixels there
 const LARGEST_FIT = 1.4;
 const FAR = 0.3; // below this text cannot be read and is not drawn
-const MARGIN = 28;
+const MARGIN = 10;
 
 class Viewport {
   // changed is called after every change of what can be seen.

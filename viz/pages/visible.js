@@ -9,6 +9,7 @@ const CHIP_CHARACTERS = { number: 8, array: 14 }; // to leave room for
 class Visible {
   constructor(run, open) {
     this.run = run;
+    this.compact = isCompact(run);
     this.items = []; // boxes, not frames
     this.frames = [];
     this.itemOf = new Array(run.nodes.length); // by the node's index: the box that shows it
@@ -30,13 +31,16 @@ class Visible {
     for (const inner of group.groups) {
       const order = firstPlace(inner);
       if (open.has(inner)) {
-        const frame = { id: `f${inner.index}`, kind: "frame", subject: inner, members: [], links: [], order };
+        const groups = onlyInside(inner, open);
+        const id = `f${groups.map(({ index }) => index).join("-")}`;
+        const frame = { id, kind: "frame", subject: inner, groups, members: [], links: [], order };
         this.frames.push(frame);
-        this.byGroup.set(inner, frame);
-        children.push({ id: frame.id, order, title: 26, padding: 16, children: this.walk(inner, open) });
+        for (const one of groups) this.byGroup.set(one, frame);
+        const room = this.compact ? { title: 18, padding: 5 } : { title: 26, padding: 16 };
+        children.push({ id, order, ...room, children: this.walk(groups[groups.length - 1], open) });
       } else {
         const item = this.add({ id: `g${inner.index}`, kind: "group", subject: inner, members: inside(inner), order });
-        item.size = groupSize(inner);
+        item.size = groupSize(this.run, inner);
         children.push(leafOfTree(item));
       }
     }
@@ -87,6 +91,7 @@ class Visible {
       const array = from.kind === "node" && isArrayNode(from.subject);
       const characters = edges.length > 1 ? `${edges.length} of ${edges.length}`.length : 0;
       const label = chipSize(Math.max(characters, array ? CHIP_CHARACTERS.array : CHIP_CHARACTERS.number));
+      if (this.compact) return { from: from.id, to: to.id, label: null, chip: label }; // few are on show at a time
       const [many, extra] = [parallel.length, parallel.length > 1 ? 26 : 6]; // and for what is below the upper box
       const room = { width: label.width * many, height: label.height * many + extra };
       return { from: from.id, to: to.id, label: room, chip: label };
@@ -98,6 +103,16 @@ class Visible {
     if (!subject) return null;
     if (!subject.groups) return this.itemOf[subject.index] ?? null;
     return this.byGroup.get(subject) ?? (subject.parent ? this.itemFor(subject.parent) : null);
+  }
+}
+
+// A group and those inside it, as long as there is nothing but one open group in each: they share a frame.
+function onlyInside(group, open) {
+  const groups = [group];
+  for (;;) {
+    const { nodes, groups: inner } = groups[groups.length - 1];
+    if (nodes.length || inner.length !== 1 || !open.has(inner[0])) return groups;
+    groups.push(inner[0]);
   }
 }
 
