@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from command_line import SEVEN, run
 from stepper import data_of, seven
 
 from micrograd import Value
 from micrograd.backprop import add_hook
-from tensorgrad import Tensor
+from tensorgrad import Tensor, inference_mode, no_grad
 from tensorgrad.optim import SGD, Adam, Optimizer
 from viz import step
 from viz.errors import UserError
@@ -150,3 +151,36 @@ def test_a_title_may_be_anything_that_can_be_printed():
 def test_a_path_with_a_zero_byte(tmp_path):
     with pytest.raises(UserError, match="zero byte"):
         step(seven(Value), f"{tmp_path}/a\0.html", names={})
+
+
+@pytest.mark.parametrize("mode", [no_grad, inference_mode])
+def test_a_page_that_is_made_where_nothing_is_recorded(mode):
+    """An evaluation's loss, say: the graph is there, and the page has all of it."""
+    _, _, loss = product()
+    there = data_of(step(loss, names={}).html)
+    with mode():
+        here = data_of(step(loss, names={}).html)
+    assert "graph" in here["unfolded"]
+    assert here == there
+
+
+# -- on the command line -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["-o", ""], "cannot write a page to a file without a name"),
+        (["--frames", ""], "a folder without a name"),
+        (["--gif", "new/"], r"should end in .gif"),
+        (["-o", "a.html/"], "a.html/: it names a folder"),
+        (["--frames", "a.html", "-o", "./a.html"], "-o and --frames both write to a.html"),
+        (["--gif", "x/../a.gif", "--frames", "a.gif"], "--frames and --gif both write to x/../a.gif"),
+    ],
+)
+def test_places_that_cannot_be_written(tmp_path, monkeypatch, options, told):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run("step", *SEVEN, *options)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert told in err
+    assert not list(tmp_path.iterdir())

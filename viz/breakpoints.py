@@ -48,7 +48,7 @@ def breakpoints(conditions: Condition | Iterable[Condition] | None, graph: Graph
     """One breakpoint for each condition; a single condition need not be in a list."""
     if conditions is None:
         return ()
-    if isinstance(conditions, (str, Breakpoint)) or callable(conditions):
+    if not isinstance(conditions, Iterable) or isinstance(conditions, str):
         conditions = (conditions,)
     return tuple(read(condition, graph) for condition in conditions)
 

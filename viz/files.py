@@ -8,12 +8,16 @@ from pathlib import Path
 
 from viz.errors import UserError
 
+_SEPARATORS = (os.sep, os.altsep or os.sep)
+
 
 def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
     """Write `content` to a temporary file beside `path` and rename it into place; make missing folders.
 
     Raises UserError where the folder cannot be made or written to, or `path` is a folder or a device.
     """
+    if os.fspath(path).endswith(_SEPARATORS):
+        raise UserError(f"cannot write {path}: it names a folder; name a file in it")
     path = Path(path)
     if "\0" in str(path):
         raise UserError(f"cannot write {str(path)!r}: no file's name holds a zero byte")

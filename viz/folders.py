@@ -16,6 +16,8 @@ from viz.errors import UserError
 def check(folder: str | os.PathLike[str], ours: re.Pattern[str]) -> None:
     """Raise UserError if `folder` cannot be replaced: it is a file, the folder one is in, or holds other files than
     those whose names match `ours`."""
+    if not os.fspath(folder):
+        raise UserError("cannot write to a folder without a name")
     target = Path(os.path.realpath(folder))
     try:
         if target.exists() and not target.is_dir():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -100,12 +101,13 @@ def run(args: argparse.Namespace) -> int:
             "--mode is for --text, --json, --interactive, --frames and --gif: the page has a switch for += and ="
         )
     frames.check(args)
-    output = args.output or (None if printed or drawn else _DEFAULT_OUTPUT)
+    output = args.output if args.output is not None else None if printed or drawn else _DEFAULT_OUTPUT
     if output is not None:
         check_suffix(output)  # before the work is done
     elif args.update is not None or args.max_nodes is not None:
         option = "--max-nodes" if args.update is None else "--update"
         raise UserError(f"{option} is for the page: name one with -o")
+    _check_apart({"-o": output, "--frames": args.frames, "--gif": args.gif})
     target = target_of(args)
     with target.running():
         root = target.root()
@@ -144,6 +146,18 @@ def _check_stdout(args: argparse.Namespace) -> None:
         raise UserError(f"--{asked[0]} and --{asked[1]} both print on stdout: leave one out")
     if args.until and not asked:
         raise UserError("--until is for --text, --json and --interactive: add one of them")
+
+
+def _check_apart(places: Mapping[str, str | None]) -> None:
+    """Raise UserError where two options write to one place."""
+    taken: dict[str, str] = {}
+    for option, place in places.items():
+        if place is None:
+            continue
+        found = os.path.realpath(place)
+        if found in taken:
+            raise UserError(f"{taken[found]} and {option} both write to {place}: name two places")
+        taken[found] = option
 
 
 def _passed(args: argparse.Namespace, root: Node, gradient: Any, names: Mapping[str, Any]) -> Trace:

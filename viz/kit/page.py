@@ -67,4 +67,6 @@ def script_json(data: Any) -> str:
 def check_suffix(path: str | os.PathLike[str]) -> None:
     """Raise UserError if `path` does not end in .html or .htm."""
     if Path(path).suffix.lower() not in _SUFFIXES:
-        raise UserError(f"cannot write a page to {os.fspath(path)}: name a file that ends in .html")
+        raise UserError(
+            f"cannot write a page to {os.fspath(path) or 'a file without a name'}: name a file that ends in .html"
+        )

@@ -11,7 +11,7 @@ import numpy as np
 
 from micrograd import Value
 from micrograd.backprop import Node, topological_order
-from tensorgrad import Tensor
+from tensorgrad import Tensor, enable_grad
 from viz.comparison.again import generators_kept, program_again, reason
 from viz.comparison.estimate import check_size
 from viz.comparison.kept import leaves_kept
@@ -68,7 +68,7 @@ def unfolded(
     try:
         check_size([t for t in order if t._prev], MOST_VALUES)
         program = program_again(root)
-        with leaves_kept(program.leaves), generators_kept():
+        with enable_grad(), leaves_kept(program.leaves), generators_kept():
             pair = run_on_both(Repeatable(program, program.leaves), gradient, most=MOST_VALUES)
             _check_same(order, pair.tensors)
             pair = replace(pair, tensors=tuple(order))  # the graph itself, with the rules that it has
