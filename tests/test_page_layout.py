@@ -304,3 +304,12 @@ def test_five_thousand_boxes_take_no_minute(lay_out, graph):
 
 def test_four_hundred_boxes_are_laid_out_at_once(lay_out):
     assert min(lay_out(dag(400, 3, 60))["took"] for _ in range(3)) < 3000  # about 80 on an idle machine
+
+
+def test_many_boxes_in_open_groups_are_apart_too_and_soon_there(lay_out):
+    tree, edges = grouped(1200, 4)
+    found = lay_out((tree, edges))
+    for group in groups_of(tree):
+        children = [found["boxes"][child["id"]] for child in group["children"]]
+        assert all(apart(a, b, 20) for a, b in itertools.combinations(children, 2))
+    assert found["took"] < 8_000  # a few hundred on an idle machine
