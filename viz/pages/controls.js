@@ -72,6 +72,7 @@ function isTaken(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return true;
   const { target, key } = event;
   if (target.matches("input:not([type=radio], [type=range], [type=checkbox])")) return key !== "Escape";
+  if (target.matches("[type=checkbox]")) return key === " ";
   if (target.matches("select")) return key !== "Escape"; // letters choose in it
   if (target.matches(".matrix") && target.scrollWidth > target.clientWidth) return SCROLLS.includes(key);
   if (target.matches("input")) return !["m", "d", "f", "q", "o", "/"].includes(key);
