@@ -230,7 +230,18 @@ def test_modules_in_lists_and_dictionaries_are_named():
     held = {"a": Neuron(1)}
     out = nets[1]([1.0]) + held["a"]([nets[0]([2.0])])
     assert Tree(out, nets=nets, held=held).paths() == {"nets[0]", "nets[1]", "held['a']"}
-    assert Tree(out).paths() == {"Neuron", "Neuron, call 2", "Neuron, call 3"}
+    assert Tree(out).paths() == {"Neuron", "Neuron (2)", "Neuron (3)"}
+
+
+def test_calls_of_one_module_and_modules_of_one_name_are_told_apart():
+    first, second = Neuron(1), Neuron(1)
+    out = first([second([first([1.0])])])
+    assert Tree(out).paths() == {"Neuron", "Neuron (2)", "Neuron, call 2"}
+
+
+def test_modules_that_are_gone_are_not_taken_for_one():
+    out = Neuron(1)([Neuron(1)([1.0])])
+    assert Tree(out).paths() == {"Neuron", "Neuron (2)"}
 
 
 def test_parts_of_a_sequential():

@@ -20,16 +20,21 @@ _MOST_CHARACTERS = 60
 
 
 def label_all(scopes: Mapping[Scope, Group], namespace: Mapping[str, Any]) -> None:
-    """Name the group of each scope; several calls of one module in one group are numbered in the order of time."""
+    """Name the group of each scope. Of several with one label in one group, different modules and scopes are numbered,
+    "Linear (2)", and calls of the same module, "net, call 2", in the order of time."""
     called = {id(scope.module) for scope in scopes if scope.module is not None}
     known = {None: _find(variables(namespace), called)}
-    numbers: Counter[tuple[Group | None, str]] = Counter()
+    places: dict[tuple[Group | None, str], dict[int, int]] = {}
+    calls: Counter[tuple[Group | None, str, int]] = Counter()
     for scope, group in sorted(scopes.items(), key=lambda pair: pair[0].number):
         label = text.clip(_label(scope, known, called), _MOST_CHARACTERS)
-        numbers[group.parent, label] += 1
-        number = numbers[group.parent, label]
-        again = f" ({number})" if scope.kind == "scope" else f", call {number}"
-        group.label = f"{label}{again}" if number > 1 else label
+        module = scope.module
+        one = id(scope if module is None else module)  # of a module that is gone nobody knows which it was
+        alike = places.setdefault((group.parent, label), {})
+        place = alike.setdefault(one, len(alike) + 1)
+        calls[group.parent, label, one] += 1
+        call = calls[group.parent, label, one]
+        group.label = label + (f" ({place})" if place > 1 else "") + (f", call {call}" if call > 1 else "")
 
 
 def _label(scope: Scope, known: dict[int | None, dict[int, str]], called: set[int]) -> str:
