@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stepper import PHONE, address, boxes, inside, net, overlap, position
+
+from viz import step
 
 TESTS = Path(__file__).parent
 VIZ = TESTS.parent / "viz"
@@ -391,3 +394,43 @@ def test_the_picture_is_hidden_from_screen_readers_which_have_the_panel(drawing:
     tab = drawing()
     assert tab.locator("#stage > svg").get_attribute("aria-hidden") == "true"
     assert tab.locator("#stage svg [tabindex], #stage svg a").count() == 0
+
+
+# -- one readable screen -----------------------------------------------------------------------------------------------
+
+LEAST_TEXT = """() => {
+  const layer = document.querySelector("#stage .layer");
+  const { a: scale } = new DOMMatrix(getComputedStyle(layer).transform);
+  const seen = [...layer.querySelectorAll("text")].filter((e) => e.textContent && e.checkVisibility());
+  const sizes = seen.map((e) => parseFloat(getComputedStyle(e).fontSize) * scale);
+  return seen.length > 50 ? Math.min(...sizes) : 0;
+}"""
+
+
+@pytest.mark.parametrize("mode", ["add", "overwrite"])
+def test_394_values_are_on_one_readable_screen_at_every_step(opened: Any, mode: str) -> None:
+    with opened(step(net(), names={}), viewport={"width": 1400, "height": 800}) as tab:
+        total = int(position(tab).split("/")[1])
+        unfit = {}
+        for at in [None, *range(1, total - 1, total // 20)]:
+            if at is not None:
+                tab.evaluate("hash => { location.hash = hash }", address(mode, at))
+                tab.wait_for_function(
+                    "at => document.querySelector('#position').textContent.includes(` ${at} /`)", arg=at
+                )
+            drawn = boxes(tab, "#stage :is(.node, .group, .frame) > .body")
+            least = tab.evaluate(LEAST_TEXT)
+            if not all(inside(tab, drawn)) or least < 9:
+                unfit[at] = (len(drawn), round(least, 2))
+        assert not unfit
+
+
+def test_a_number_on_an_edge_covers_no_value_of_a_large_run(opened: Any) -> None:
+    with opened(step(net(), names={}), address("add", 500), viewport={"width": 1400, "height": 800}) as tab:
+        [chip] = boxes(tab, ".chip.now rect")
+        assert max(overlap(chip, box) for box in boxes(tab, "#stage :is(.node, .group) > .body")) < 0.1
+
+
+def test_a_narrow_stage_has_no_minimap(opened: Any) -> None:
+    with opened(step(net(), names={}), viewport=PHONE) as tab:
+        assert not tab.evaluate("[...document.querySelectorAll('.minimap')].some((e) => e.checkVisibility())")
