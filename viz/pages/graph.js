@@ -165,6 +165,8 @@ class GraphView {
       taken.add(this.compact ? box : written);
     }
     if (this.compact) for (const { box } of this.visible.frames) taken.add({ ...box, height: CAPTION_ROW });
+    const root = this.boxOf(this.run.root);
+    if (this.compact && root) taken.add({ ...root, y: root.y + root.height, height: CHIP_HEIGHT + 8 }); // the seed
     const edges = this.visible.edges();
     const places = this.compact && edges.length <= FEW ? ASIDE : ALONG;
     this.visible.links.forEach((link, i) => {
@@ -264,7 +266,9 @@ class GraphView {
   show(moment, selected = null, anew = false) {
     if (!this.visible) return;
     const ended = moment.ended && moment.mode !== "add" ? moment.mode : null;
-    const everything = anew || !moment.changed || !this.tally || ended !== this.ended;
+    const phase = moment.step ? moment.step.phase === "forward" : null; // closed groups count something else in each
+    const everything = anew || !moment.changed || !this.tally || ended !== this.ended || phase !== this.phase;
+    this.phase = phase;
     this.moment = moment;
     this.selected = selected;
     if (everything) {
