@@ -130,12 +130,13 @@ class GraphView {
     this.content = this.contentOf(layout);
     for (const item of [...visible.items, ...visible.frames]) {
       const { x, y, width, height } = layout.boxes.get(item.id);
+      const old = kept.get(item.id);
+      const before = old?.box; // asked first: it may be this very item's, laid out the other way
       item.box = { x, y: y + this.above, width, height };
       item.reached = item.computed = 0;
       item.bounds = { x: x - 6, y: y + this.above - 18, width: width + 12, height: height + 40 };
-      const old = kept.get(item.id);
       if (!old || old.subject !== item.subject) continue;
-      if (old.box.width !== width || old.box.height !== height) continue;
+      if (before.width !== width || before.height !== height) continue;
       item.drawn = old.drawn;
       old.drawn.item = item;
       old.drawn.place(item.box);
