@@ -195,7 +195,8 @@ def text_of(q: Any) -> str:
     if np.size(q) == 1:
         return number(np.asarray(q).item())
     quantities = Quantities()
-    return quantities.records[quantities.of(q)]["text"]
+    record = quantities.records[quantities.of(q)]
+    return record["text"].removeprefix(f"{record['shape']} ")  # the shape has a line of its own
 
 
 def boxes(tab: Any, selector: str) -> list[dict[str, float]]:
