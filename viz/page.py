@@ -98,7 +98,7 @@ def step(
     root._seed(gradient)
     order = topological_order(root)
     names = caller_namespace() if names is None else names
-    computed = gradient is None and recordable(order)
+    computed = recordable(order) and root._seed(gradient) == 1.0  # what the page's own passes start with
     check_page(len(order), computed=computed, most=max_nodes, spelling=spelling)
     graph = describe(order, names, contributions=False)
     data = graph_data(order, graph)

@@ -206,6 +206,7 @@ function wire() {
   byId("query-form").addEventListener("submit", query);
   byId("theme").setAttribute("aria-pressed", isDark());
   byId("odd-key").hidden = !run.nodes.some((node, i) => node.data.odd || run.truth[i]?.odd);
+  byId("small-key").hidden = !view.compact;
   byId("blocked-key").hidden = !run.blocked.some(Boolean);
   stage.addEventListener("keydown", walk);
   document.addEventListener("keydown", onKey);
