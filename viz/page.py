@@ -34,6 +34,7 @@ _SCRIPTS = (
     "pages/model.js",
     "pages/passes.js",
     "pages/run.js",
+    "pages/moment.js",
     "pages/folding.js",
     "pages/conditions.js",
     "pages/layers.js",
