@@ -1,147 +1,9 @@
-// What is drawn: a value's box, a closed group's box, the frame of an open group, the chip on an edge.
+// What is drawn: a value's box, a closed group's box, the frame of an open group.
 //
 // Each class draws itself once for a size and then takes on states; it touches the page only where a state differs.
 
-const TITLE_ROW = 26;
-const SHAPE_ROW = 17; // of an array: its shape and kind of numbers
-const ROW = 23;
-const INSET = 9;
-const CHARACTER = 7.4; // of a number, in pixels; names are a little wider
-const NAME_CHARACTER = 8.1;
 const LEAST_NAME = 0.76; // of the usual size: so small may a long name be written
-const ROW_LABEL = 36; // "data", "grad"
-const FEWEST_DIGITS = 10; // characters that every number has room for
-const WIDEST_BOX = 220;
-const WIDEST_ARRAY = 260;
-const THUMBNAIL = { width: 34, height: 17, cells: 8 };
-const GROUP_HEIGHT = 78;
 const BAR = 5; // height of the share that a pass has finished
-const COMPACT_FROM = 61; // nodes, arrays count twice: such a run has small boxes, so that more of it fits the stage
-const LINE = 14; // of a small box; all its texts are of one size
-const SMALL_CHARACTER = 7.25;
-const SMALL_INSET = 4;
-const SMALL_GROUP = { least: 86, height: 2 * LINE + 16 };
-const WIDEST_SMALL = 170;
-const CHIP_HEIGHT = 20;
-const CHIP_CHARACTER = 7.4;
-const CHIP_PADDING = 12;
-
-// -- sizes and texts ----------------------------------------------------------------------------------------
-
-// The size of a value's box: from the widest text that it ever shows, so that no number moves another box.
-function nodeSize(run, node) {
-  if (isCompact(run)) return smallNodeSize(run, node);
-  const array = isArrayNode(node);
-  const texts = [node.data.text, run.truth?.[node.index]?.text ?? ""].map((text) => text.length);
-  const numbers = Math.max(FEWEST_DIGITS, ...texts) * CHARACTER + ROW_LABEL + 2 * INSET + (array ? THUMBNAIL.width : 0);
-  const width = Math.max(numbers, shownName(node).length * NAME_CHARACTER + INSET + placeWidth(node) + 6);
-  const height = TITLE_ROW + 2 * ROW + (array ? SHAPE_ROW : 0);
-  return { width: Math.round(Math.min(width, array ? WIDEST_ARRAY : WIDEST_BOX)), height };
-}
-
-function isCompact(run) {
-  if (run.nodes.length * 2 < COMPACT_FROM || run.nodes.length >= COMPACT_FROM) return run.nodes.length >= COMPACT_FROM;
-  return run.nodes.length + run.nodes.filter(isArrayNode).length >= COMPACT_FROM;
-}
-
-// Name, data and gradient, a line each; of an array also its shape.
-function smallNodeSize(run, node) {
-  const array = isArrayNode(node);
-  const quantities = [node.data, run.truth?.[node.index]].filter(Boolean);
-  const numbers = Math.max(node.constant ? 8 : 7, ...quantities.map((quantity) => boxText(quantity).length)) + 0.8;
-  const names = Math.max(Math.min(smallName(node).length, 14), array ? node.data.shape.length : 0);
-  const width = Math.max(numbers * SMALL_CHARACTER + (array ? THUMBNAIL.width : 0), names * SMALL_CHARACTER);
-  return { width: Math.round(Math.min(width + 2 * SMALL_INSET, WIDEST_SMALL)), height: LINE * (array ? 4 : 3) + 2 };
-}
-
-// "n7" of "n7 = a*b"; of a name with dots its end, which is what tells it from its neighbours.
-function smallName(node) {
-  const name = (node.name || shownName(node)).split(" = ")[0];
-  return name.length > 14 ? name.split(".").pop() : name;
-}
-
-// The place in topological order, beside the name.
-function placeWidth({ index }) {
-  return String(index + 1).length * 5.6 + 4;
-}
-
-function groupSize(run, group) {
-  if (isCompact(run)) {
-    const width = Math.max(group.label.length * SMALL_CHARACTER + 8, SMALL_GROUP.least);
-    return { width: Math.round(Math.min(width, WIDEST_SMALL)), height: SMALL_GROUP.height };
-  }
-  const count = `${group.size}/${group.size} computed`.length;
-  const widths = [group.label.length * NAME_CHARACTER + 56, groupKind(group).length * 6.6 + 24, count * 6 + 84];
-  const width = Math.max(...widths, 156);
-  return { width: Math.round(Math.min(width, WIDEST_BOX)), height: GROUP_HEIGHT };
-}
-
-function chipSize(characters) {
-  return { width: Math.round(characters * CHIP_CHARACTER + CHIP_PADDING), height: CHIP_HEIGHT };
-}
-
-function isArrayNode(node) {
-  return Boolean(node.data.shape);
-}
-
-function shownName(node) {
-  return node.short ?? node.title;
-}
-
-// "neuron, 32 values"; of a fold also how many copies it stands for, where its label does not say so.
-function groupKind({ label, kind, size, copies }) {
-  const many = copies > 1 && !label.includes("×") ? `× ${copies}, ` : kind && kind !== "fold" && kind !== "scope" ? `${kind}, ` : "";
-  return `${many}${size} ${size === 1 ? "value" : "values"}`;
-}
-
-// What a box says of a quantity: of an array not its shape, which is written above.
-function boxText({ text, shape }) {
-  return shape ? text.replace(/^\([\d, ]*\)\s+/, "") : text;
-}
-
-// What a node's grad row says.
-function heldText(node, grad) {
-  if (grad) return boxText(grad);
-  return node.constant ? "constant" : "not yet";
-}
-
-function cutTo(text, width, character) {
-  const most = Math.max(Math.floor(width / character), 2);
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
-}
-
-// A name that is too long keeps its end.
-function endOf(text, width, character) {
-  const most = Math.max(Math.floor(width / character), 2);
-  return text.length <= most ? text : `…${text.slice(1 - most)}`;
-}
-
-// A name in the size that fits the room; a longer one is cut.
-function fittingName(name, room, place) {
-  const text = svg("text", { class: "name", ...place }, cutTo(name, room, NAME_CHARACTER * LEAST_NAME));
-  const share = room / (text.textContent.length * NAME_CHARACTER);
-  if (share < 1) text.style.fontSize = `${(13 * share).toFixed(1)}px`;
-  return text;
-}
-
-// "nan" and "inf", those of them that a node's data or gradient holds.
-function oddities(data, grad) {
-  return ["nan", "inf"].filter((name) => data?.odd?.includes(name) || grad?.odd?.includes(name));
-}
-
-const magnitudes = new WeakMap(); // of the arrays, which are many numbers
-
-// The largest absolute value in a quantity; null where there is none or it is not finite.
-function largestIn(quantity) {
-  if (!quantity) return null;
-  if (typeof quantity.value === "number") return Number.isFinite(quantity.value) ? Math.abs(quantity.value) : null;
-  if (!quantity.grid) return quantity.sign === 0 ? 0 : null;
-  if (!magnitudes.has(quantity)) {
-    const finite = quantity.grid.values.filter((x) => Number.isFinite(x));
-    magnitudes.set(quantity, finite.length ? finite.reduce((most, x) => Math.max(most, Math.abs(x)), 0) : null);
-  }
-  return magnitudes.get(quantity);
-}
 
 // -- what all drawn things share ----------------------------------------------------------------------------
 
@@ -243,6 +105,14 @@ class NodeBox extends Drawn {
   }
 }
 
+// A name in the size that fits the room; a longer one is cut.
+function fittingName(name, room, place) {
+  const text = svg("text", { class: "name", ...place }, cutTo(name, room, NAME_CHARACTER * LEAST_NAME));
+  const share = room / (text.textContent.length * NAME_CHARACTER);
+  if (share < 1) text.style.fontSize = `${(13 * share).toFixed(1)}px`;
+  return text;
+}
+
 function shapeText({ data, dtype }) {
   return dtype ? `${data.shape} ${dtype}` : data.shape;
 }
@@ -327,8 +197,11 @@ class GroupBox extends Drawn {
     const { width, height } = this.size;
     const middle = width / 2;
     const { compact } = this;
-    const place = compact ? { inset: SMALL_INSET + 2, sign: height - BAR - 4, name: 13, counts: 27 } : { inset: INSET, sign: 14, name: 19, counts: 60 };
-    const character = compact ? SMALL_CHARACTER : NAME_CHARACTER;
+    const place = compact
+      ? { inset: SMALL_INSET + 2, sign: height - BAR - 4, name: 13, counts: 27 }
+      : { inset: INSET, sign: 14, name: 19, counts: 60 };
+    const name = cutTo(subject.label, width - (compact ? 8 : 44), compact ? SMALL_CHARACTER : NAME_CHARACTER);
+    const kind = cutTo(groupKind(subject), width - 16, 6.4);
     this.reached = svg("text", { class: "small", x: place.inset, y: place.counts });
     this.most = svg("text", { class: "small number", x: width - place.inset, y: place.counts });
     this.truth = svg("text", { class: "truth", x: middle, y: height + 15 });
@@ -336,8 +209,8 @@ class GroupBox extends Drawn {
     this.group.append(
       svg("title", {}, `${subject.label}: ${groupKind(subject)}. Click to open it.`),
       svg("path", { class: "sign", d: `M${width - 19} ${place.sign}h10M${width - 14} ${place.sign - 5}v10` }),
-      svg("text", { class: "name", x: compact ? middle : middle - 6, y: place.name }, cutTo(subject.label, width - (compact ? 8 : 44), character)),
-      ...(compact ? [] : [svg("text", { class: "small kind", x: middle, y: 37 }, cutTo(groupKind(subject), width - 16, 6.4))]),
+      svg("text", { class: "name", x: compact ? middle : middle - 6, y: place.name }, name),
+      ...(compact ? [] : [svg("text", { class: "small kind", x: middle, y: 37 }, kind)]),
       this.reached,
       this.most,
       this.truth,
@@ -370,9 +243,10 @@ class GroupFrame extends Drawn {
     const kind = `  ${groupKind(group)}`;
     const up = compact ? 3 : 0;
     const room = width - 44 - text.length * NAME_CHARACTER;
+    const beside = kind.length * 6.6 < room ? kind.length * 6.6 : 0;
     const caption = svg("text", { x: 27, y: 19 - up }, svg("tspan", { class: "name" }, text));
-    if (kind.length * 6.6 < room) caption.append(svg("tspan", { class: "small", dx: 8 }, kind.trim()));
-    const wide = Math.min(width, 40 + text.length * NAME_CHARACTER + (kind.length * 6.6 < room ? kind.length * 6.6 : 0));
+    if (beside) caption.append(svg("tspan", { class: "small", dx: 8 }, kind.trim()));
+    const wide = Math.min(width, 40 + text.length * NAME_CHARACTER + beside);
     this.caption = svg("g", { class: "caption" },
       svg("title", {}, `${groups[0].label}: click to close it.`),
       svg("rect", { class: "button", x: 4, y: 3 - up / 2, width: Math.max(wide - 8, 24), height: 21 - up, rx: 6 }),
@@ -386,48 +260,4 @@ class GroupFrame extends Drawn {
     super.place(box);
     this.caption.style.transform = this.group.style.transform;
   }
-}
-
-// -- chips --------------------------------------------------------------------------------------------------
-
-// What came along an edge: a signed number, struck through once a later `=` has replaced it.
-class Chip extends Drawn {
-  constructor() {
-    super("chip", null);
-    this.rect = svg("rect", { y: -CHIP_HEIGHT / 2, height: CHIP_HEIGHT, rx: 6 });
-    this.text = svg("text", { y: 4.5 });
-    this.strike = svg("line");
-    this.group.append(this.rect, this.text, this.strike);
-  }
-
-  show(text, classes) {
-    this.mark({ shown: text, ...classes });
-    if (!text || !write(this.text, text)) return;
-    const half = chipSize(text.length).width / 2;
-    furnish(this.rect, { x: -half, width: 2 * half }, []);
-    furnish(this.strike, { x1: 3 - half, x2: half - 3 }, []);
-  }
-}
-
-// A bar across an edge along which no gradient passes, and why in few words.
-function blockedMark({ x, y, angle }, words) {
-  const turn = (angle * 180) / Math.PI;
-  const flat = Math.abs(Math.cos(angle)) > 0.7; // the words go below the edge, else beside it
-  const beside = flat ? { x: 8, y: 21, "text-anchor": "end" } : { x: 13, y: 4, "text-anchor": "start" };
-  return svg("g", { class: "blocked", transform: `translate(${x} ${y})` },
-    svg("title", {}, words),
-    svg("path", { d: "M-2 -8V8M3 -8V8", transform: `rotate(${turn})` }),
-    svg("text", beside, words),
-  );
-}
-
-function arrowheads() {
-  const sizes = { "forward-arrow": 9, "backward-arrow": 11, "current-arrow": 20 };
-  return svg("defs", {}, ...Object.entries(sizes).map(([id, size]) => arrowhead(id, size)));
-}
-
-function arrowhead(id, size) {
-  const box = { viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: size, markerHeight: size };
-  const shape = svg("path", { d: "M0 1 10 5 0 9z" });
-  return svg("marker", { id, ...box, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, shape);
 }
