@@ -25,6 +25,8 @@ SCRIPTS = (
     "pages/sizes.js",
     "pages/boxes.js",
     "pages/chips.js",
+    "pages/chip_places.js",
+    "pages/overlay.js",
     "pages/visible.js",
     "pages/viewport.js",
     "pages/minimap.js",

@@ -46,6 +46,8 @@ _SCRIPTS = (
     "pages/sizes.js",
     "pages/boxes.js",
     "pages/chips.js",
+    "pages/chip_places.js",
+    "pages/overlay.js",
     "pages/minimap.js",
     "pages/viewport.js",
     "pages/graph.js",

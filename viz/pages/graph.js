@@ -4,17 +4,10 @@
 const ABOVE = 20; // room for what is written above and below the boxes
 const BELOW = 30;
 const RIM = 4; // the same where nothing is written outside of the boxes
-const SHIFTS = [0, 0.07, -0.07, 0.14, -0.14, 0.21, -0.21, 0.28, -0.28, 0.34, -0.34]; // of a chip along its edge
-const ALONG = SHIFTS.map((shift) => [shift, 0]);
-const ASIDE = [0, 17, -17, 30, -30, 38, -38, 45, -45, 53, -53, 62, -62, 80, -80].flatMap((aside) => SHIFTS.map((shift) => [shift, aside])); // boxes are close
-const CAPTION_ROW = 20;
-const TRUTH_ROW = 20; // below a box, for what its gradient should be
-const TAG_ROW = 18; // above a box, for "nan, inf" and how often it is used
 const FEW = 1000; // so many boxes and edges are all looked at in each step
 const BOTH_WAYS = 300; // more boxes than that are laid out one way only
 const ALONG_READING = 1.2; // how much better from top to bottom must fit to be taken
 const AROUND = 160; // pixels beyond the stage's rim in which things are drawn already
-const DECADES = 6; // of |gradient| that the overlay tells apart
 const GAPS = { across: 34, between: 56 }; // between boxes, across and along the edges
 const SMALL_GAPS = { across: 8, between: 11, steepest: 8, atPorts: 8 }; // of a large run
 const GLIDE = 300; // milliseconds
@@ -29,8 +22,8 @@ class GraphView {
     this.layers = Object.fromEntries(names.map((name) => [name, svg("g")]));
     this.layer = svg("g", { class: "layer" }, ...Object.values(this.layers));
     this.picture = svg("svg", { "aria-hidden": "true" }, arrowheads(), this.layer);
-    this.legend = html("p", { class: "overlay-legend", hidden: "" });
-    stage.append(this.picture, this.legend);
+    this.overlay = new Overlay(run);
+    stage.append(this.picture, this.overlay.legend);
     this.viewport = new Viewport(stage, this.picture, this.layer, () => this.cull());
     this.minimap = new Minimap(stage, this.viewport);
     this.open = new Set();
@@ -38,7 +31,6 @@ class GraphView {
     this.compact = isCompact(run);
     this.above = this.compact ? RIM : ABOVE;
     this.layer.classList.toggle("compact", this.compact);
-    this.overlay = "none";
     this.found = new Set();
     this.moment = null;
     this.selected = null;
@@ -115,7 +107,7 @@ class GraphView {
     this.viewport.content = this.content;
     this.viewport.start = this.startBox();
     this.cull();
-    this.setOverlay(this.overlay);
+    this.setOverlay(this.overlay.name);
   }
 
   forget() {
@@ -147,7 +139,7 @@ class GraphView {
       link.route = layout.routes[i].map((value, j) => (j % 2 ? value + this.above : value));
       link.bounds = routeBounds(link.route);
     });
-    this.placeChips();
+    placeChips(this.run, visible, this.direction);
     this.drawables = [...visible.frames, ...visible.links, ...visible.items];
     this.lit.clear();
     this.tally = null;
@@ -156,36 +148,6 @@ class GraphView {
     this.minimap.begin(visible, this.content);
     this.layers.edges.classList.remove("fresh");
     requestAnimationFrame(() => this.layers.edges.classList.add("fresh")); // edges come in anew
-  }
-
-  // Put each chip half way along its edge, or near to that where it covers least of boxes and other chips.
-  placeChips() {
-    const taken = new TakenPlaces();
-    for (const { box } of this.visible.items) {
-      const written = { ...box, y: box.y - TAG_ROW, height: box.height + TAG_ROW + TRUTH_ROW };
-      taken.add(this.compact ? box : written);
-    }
-    if (this.compact) for (const { box } of this.visible.frames) taken.add({ ...box, height: CAPTION_ROW });
-    const root = this.boxOf(this.run.root);
-    if (this.compact && root) taken.add({ ...root, y: root.y + root.height, height: CHIP_HEIGHT + 8 }); // the seed
-    const edges = this.visible.edges();
-    const places = this.compact && edges.length <= FEW ? ASIDE : ALONG;
-    this.visible.links.forEach((link, i) => {
-      const { width, height } = edges[i].chip;
-      const { parallel } = link;
-      const middle = (parallel.indexOf(link) + 0.5) / parallel.length;
-      let best = { covered: Infinity };
-      for (const [shift, aside] of places) {
-        const on = pointOnRoute(link.route, middle + shift);
-        const point = this.direction === "TB" ? { x: on.x + 2 * aside, y: on.y } : { x: on.x, y: on.y + aside };
-        const box = { x: point.x - width / 2, y: point.y - height / 2, width, height };
-        const covered = taken.covered(box);
-        if (covered < best.covered) best = { covered, point, box };
-        if (!covered) break;
-      }
-      if (!this.compact) taken.add(best.box); // else few of them are on show at a time
-      link.chipAt = best.point;
-    });
   }
 
   startBox() {
@@ -380,7 +342,7 @@ class GraphView {
     const odd = oddities(computed ? data : null, grad);
     const wrong = this.wrong.has(node.index);
     if (!this.far) drawn.detail();
-    const heat = this.heatOf(largestIn(grad));
+    const heat = this.overlay.heatOf(largestIn(grad));
     drawn.mark({
       leaf: node.leaf ?? node.parents.length === 0,
       pale: !computed,
@@ -418,7 +380,7 @@ class GraphView {
       if (this.updates.has(index)) changed += 1;
       if (grad?.odd) for (const name of oddities(null, grad)) odd.add(name);
     }
-    const heat = this.heatOf(most);
+    const heat = this.overlay.heatOf(most);
     if (!this.far) drawn.detail();
     drawn.mark({
       pale: item.computed === 0,
@@ -541,42 +503,14 @@ class GraphView {
     this.repaint();
   }
 
-  // "grad": fill the boxes by |gradient|, on a scale that is the same at every step. "none": not.
+  // "grad" or "none": what the boxes are filled by.
   setOverlay(name) {
-    this.overlay = name;
-    this.scale = name === "grad" ? this.gradientScale() : null;
-    this.legend.hidden = !this.scale;
-    if (this.scale) {
-      const { least, most } = this.scale;
-      const range = least < most ? `from ${brief(least)} or less (pale) to ${brief(most)} (full)` : brief(most);
-      write(this.legend, `fill: |gradient|, ${range}, log scale; 0 is empty`);
-    }
+    this.overlay.set(name);
     this.repaint();
-  }
-
-  gradientScale() {
-    const sizes = this.run.nodes.map((node) => largestIn(this.run.truth[node.index])).filter((size) => size > 0);
-    if (!sizes.length) return { least: 1, most: 1 };
-    const [least, most] = sizes.reduce(([low, high], x) => [Math.min(low, x), Math.max(high, x)], [Infinity, 0]);
-    return { least: Math.max(least, most / 10 ** DECADES), most };
-  }
-
-  heatOf(size) {
-    if (!this.scale || size === null) return null;
-    if (size === 0) return 0;
-    const { least, most } = this.scale;
-    const share = most > least ? Math.log(size / least) / Math.log(most / least) : 1;
-    return 0.08 + 0.92 * Math.min(Math.max(share, 0), 1);
   }
 }
 
 function isWithin(box, view) {
   const across = box.x < view.x + view.width && box.x + box.width > view.x;
   return across && box.y < view.y + view.height && box.y + box.height > view.y;
-}
-
-// A magnitude in three digits.
-function brief(x) {
-  const text = x !== 0 && (x < 1e-3 || x >= 1e5) ? x.toExponential(1) : String(Number(x.toPrecision(3)));
-  return text.replace("-", "−");
 }

@@ -48,37 +48,3 @@ function bezier(points, i, t) {
   const value = s * s * s * a + 3 * s * s * t * b + 3 * s * t * t * c + t * t * t * d;
   return [value, 3 * (s * s * (b - a) + 2 * s * t * (c - b) + t * t * (d - c))];
 }
-
-// Boxes, found by where they are: how much of a new box they cover.
-class TakenPlaces {
-  constructor(cell = 200) {
-    this.cell = cell;
-    this.cells = new Map();
-  }
-
-  each(box, visit) {
-    const { cell } = this;
-    for (let i = Math.floor(box.x / cell); i <= Math.floor((box.x + box.width) / cell); i++) {
-      for (let j = Math.floor(box.y / cell); j <= Math.floor((box.y + box.height) / cell); j++) visit(`${i},${j}`);
-    }
-  }
-
-  add(box) {
-    this.each(box, (key) => (this.cells.has(key) ? this.cells.get(key).push(box) : this.cells.set(key, [box])));
-  }
-
-  covered(box) {
-    const near = new Set();
-    this.each(box, (key) => this.cells.get(key)?.forEach((other) => near.add(other)));
-    let sum = 0;
-    for (const other of near) sum += sharedArea(box, other);
-    return sum;
-  }
-}
-
-// The area that two boxes share.
-function sharedArea(a, b) {
-  const width = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
-  const height = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
-  return width > 0 && height > 0 ? width * height : 0;
-}
