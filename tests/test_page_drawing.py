@@ -27,6 +27,7 @@ SCRIPTS = (
     "pages/chips.js",
     "pages/chip_places.js",
     "pages/overlay.js",
+    "pages/paint.js",
     "pages/visible.js",
     "pages/viewport.js",
     "pages/minimap.js",

@@ -48,6 +48,7 @@ _SCRIPTS = (
     "pages/chips.js",
     "pages/chip_places.js",
     "pages/overlay.js",
+    "pages/paint.js",
     "pages/minimap.js",
     "pages/viewport.js",
     "pages/graph.js",

@@ -161,7 +161,7 @@ class GraphView {
     const far = this.viewport.isFar();
     if (far !== this.far) {
       this.far = far;
-      for (const drawable of this.drawables) if (drawable.drawn && this.moment) this.paint(drawable);
+      for (const drawable of this.drawables) if (drawable.drawn && this.moment) paint(this, drawable);
     }
     const view = this.viewport.seen(AROUND);
     const gone = [];
@@ -187,7 +187,7 @@ class GraphView {
       this.layers[drawable.kind === "frame" ? "frames" : "boxes"].append(drawable.drawn.group);
       if (drawable.drawn.caption) this.layers.captions.append(drawable.drawn.caption);
     }
-    if (this.moment) this.paint(drawable);
+    if (this.moment) paint(this, drawable);
   }
 
   unmount(drawable) {
@@ -247,7 +247,7 @@ class GraphView {
     this.lit = lit;
     const few = this.drawables.length <= FEW; // a closed group can be much to look at
     const all = dirty && few ? this.drawables.filter((one) => one.kind !== "group" || dirty.has(one)) : this.drawables;
-    for (const drawable of few || !dirty ? all : dirty) if (drawable.drawn) this.paint(drawable);
+    for (const drawable of few || !dirty ? all : dirty) if (drawable.drawn) paint(this, drawable);
     this.showSeed(moment);
     this.minimap.show((item) => this.share(item), lit);
   }
@@ -322,151 +322,6 @@ class GraphView {
       updates.set(earlier.node.index, earlier);
     }
     return updates;
-  }
-
-  paint(drawable) {
-    if (drawable.edges) this.paintLink(drawable);
-    else if (drawable.kind === "frame") this.paintFrame(drawable);
-    else if (drawable.kind === "node") this.paintNode(drawable);
-    else this.paintGroup(drawable);
-  }
-
-  paintNode(item) {
-    const { moment } = this;
-    const { step } = moment;
-    const { subject: node, drawn } = item;
-    const grad = moment.gradients[node.index];
-    const update = this.updates.get(node.index);
-    const computed = moment.computed(node);
-    const data = update?.after ?? node.data;
-    const odd = oddities(computed ? data : null, grad);
-    const wrong = this.wrong.has(node.index);
-    if (!this.far) drawn.detail();
-    const heat = this.overlay.heatOf(largestIn(grad));
-    drawn.mark({
-      leaf: node.leaf ?? node.parents.length === 0,
-      pale: !computed,
-      reached: grad !== null,
-      odd: odd.length,
-      sender: step?.sender === node,
-      receiver: step?.receiver === node,
-      computing: step?.phase === "forward" && step.node === node,
-      updated: update,
-      selected: this.selected === node,
-      found: this.found.has(node),
-      heated: heat !== null,
-      wrong,
-    });
-    drawn.heat(heat);
-    const note = update ? `${update.before.text} → ${update.after.text}` : "";
-    const truth = wrong ? `should be ${heldText(node, this.run.truth[node.index])}` : note;
-    drawn.show({ data, grad, computed, odd, note: truth, wrong });
-  }
-
-  paintGroup(item) {
-    const { moment } = this;
-    const { step } = moment;
-    const { subject, drawn, members } = item;
-    const isHere = (node) => Boolean(node) && this.visible.itemOf[node.index] === item;
-    const forward = step ? step.phase === "forward" : item.computed < members.length;
-    let most = null;
-    let [wrong, changed] = [0, 0];
-    const odd = new Set(item.computed ? this.oddData(item) : []);
-    for (const index of members) {
-      const grad = moment.gradients[index];
-      const size = largestIn(grad);
-      if (size !== null && (most === null || size > most)) most = size;
-      if (this.wrong.has(index)) wrong += 1;
-      if (this.updates.has(index)) changed += 1;
-      if (grad?.odd) for (const name of oddities(null, grad)) odd.add(name);
-    }
-    const heat = this.overlay.heatOf(most);
-    if (!this.far) drawn.detail();
-    drawn.mark({
-      pale: item.computed === 0,
-      reached: item.reached > 0,
-      odd: odd.size,
-      sender: isHere(step?.sender),
-      receiver: isHere(step?.receiver),
-      computing: step?.phase === "forward" && isHere(step.node),
-      updated: changed,
-      selected: isHere(this.selected),
-      found: this.found.has(subject) || [...this.found].some(isHere),
-      heated: heat !== null,
-      wrong,
-    });
-    drawn.heat(heat);
-    drawn.show({
-      done: forward ? item.computed : item.reached,
-      size: members.length,
-      verb: forward ? "computed" : "reached",
-      most: most === null || forward ? "" : `|g| ≤ ${brief(most)}`,
-      note: wrong ? `${wrong} wrong${this.compact ? "" : " inside"}` : changed ? `${changed} updated` : "",
-      odd: [...odd],
-    });
-  }
-
-  // "nan" and "inf", those that the data in a closed group hold.
-  oddData(item) {
-    item.odd ??= [...new Set(item.members.flatMap((index) => oddities(this.run.nodes[index].data, null)))];
-    return item.odd;
-  }
-
-  paintFrame(item) {
-    item.drawn.mark({ current: this.lit.has(item), found: item.groups.some((group) => this.found.has(group)) });
-  }
-
-  paintLink(link) {
-    const { moment } = this;
-    const { step } = moment;
-    const { drawn, edges } = link;
-    let [arrived, lost, present, latest, operand] = [0, 0, null, null, false];
-    for (const index of edges) {
-      const arrival = moment.arrivals[index];
-      if (step?.phase === "forward" && placeOf(this.run.edges[index].child) === step.node.index) operand = true;
-      if (!arrival) continue;
-      arrived += 1;
-      latest = arrival;
-      if (arrival.lost) lost += 1;
-      if (step && arrival.step.number === step.number) present = arrival;
-    }
-    const computed = moment.computed(this.run.nodes[placeOf(this.run.edges[edges[0]].child)]);
-    const classes = { done: arrived, now: present, operand, blocked: link.blocked, many: edges.length > 1, pale: !computed };
-    const names = ["edge", ...Object.keys(classes).filter((name) => classes[name])].join(" ");
-    if (drawn.names !== names) drawn.path.setAttribute("class", (drawn.names = names));
-    const layer = this.layers[present || operand ? "present" : "edges"]; // above the others
-    if (drawn.path.parentNode !== layer) layer.append(drawn.path);
-    this.paintChip(link, { arrived, lost, present, latest });
-    if (link.blocked && !this.far && !drawn.blocked) {
-      drawn.blocked = blockedMark(pointOnRoute(link.route, 0.8), link.blocked);
-      this.layers.blocked.append(drawn.blocked);
-    }
-    const worded = !this.compact || present || operand || this.isSelected(link);
-    drawn.blocked?.classList.toggle("unworded", !worded);
-  }
-
-  paintChip(link, { arrived, lost, present, latest }) {
-    const { drawn, edges } = link;
-    // Of a large run only what the step or the selected box is about has a number: the boxes are close together.
-    const wanted = !this.compact || present || this.isSelected(link);
-    if (!arrived || this.far || !wanted) return void drawn.chip?.show("", {});
-    if (!drawn.chip) {
-      drawn.chip = new Chip();
-      drawn.chip.place(link.chipAt);
-      this.layers.chips.append(drawn.chip.group);
-    }
-    const single = present ?? (edges.length === 1 ? latest : null);
-    const some = arrived === edges.length ? `× ${arrived}` : `${arrived} of ${edges.length}`;
-    const text = single ? single.step.contribution.chip : some;
-    const sign = single ? signClass(single.step.contribution) : "";
-    const all = single ? single.lost : lost === arrived;
-    drawn.chip.show(text, { now: present, lost: all, count: !single, [sign]: true });
-    if (present) this.layers.chips.append(drawn.chip.group); // on top of the others
-  }
-
-  isSelected({ from, to }) {
-    const item = this.selected && this.visible.itemFor(this.selected);
-    return item && (item === from || item === to);
   }
 
   showSeed({ seed, step }) {
