@@ -111,7 +111,10 @@ const typedNumber = (text) => {
 };
 
 // The same the other way, with every digit: -0 and what is not finite too.
-const typedText = (x) => (Object.is(x, -0) ? "-0" : Number.isFinite(x) ? String(x) : notFiniteText(x).replace(MINUS_SIGN, "-"));
+const typedText = (x) => {
+  if (Object.is(x, -0)) return "-0";
+  return Number.isFinite(x) ? String(x) : notFiniteText(x).replace(MINUS_SIGN, "-");
+};
 
 // -- from base64 --------------------------------------------------------------------------------------------
 

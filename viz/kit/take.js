@@ -1,4 +1,4 @@
-// Taking a drawing away: an SVG that opens alone, the same as PNG, and downloads. What does not work is said on the page.
+// Taking a drawing away: an SVG that opens alone, the same as PNG, and downloads. What does not work the page says.
 
 // Properties of drawings that styles set, as attributes of the same names. The first are inherited.
 const TAKEN_INHERITED = `fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap
@@ -22,8 +22,9 @@ let takenBefore = 0; // numbers what was taken: several drawings may end up in o
 //   title       what it is a picture of
 //   background  a colour; by default the one that is behind the element
 //   margin      around what is drawn
-//   without     a class that the element is taken without, and what is in and around it: that of drawings from afar, say
-function standaloneSvg(element, { title = "", background = takenGround(element), margin = TAKEN_MARGIN, without = "" } = {}) {
+//   without     a class that is not taken along, neither on the element nor on what is in it and around it
+function standaloneSvg(element, options = {}) {
+  const { title = "", background = takenGround(element), margin = TAKEN_MARGIN, without = "" } = options;
   const name = CSS.escape(without);
   const classed = without ? [element.closest(`.${name}`), ...element.querySelectorAll(`.${name}`)].filter(Boolean) : [];
   for (const each of classed) each.classList.remove(without);
@@ -68,7 +69,8 @@ function takenCopy(element, parent) {
   if (!hidden || resource) parent.append(copy);
 }
 
-// What an element's looks are, as attributes: what it does not have from its parent. Of a `root` its own place is no part.
+// What an element's looks are, as attributes: what it does not have from its parent. Where a `root` itself stands is no
+// part of them.
 function takenStyle(element, parent, root = false) {
   const style = getComputedStyle(element);
   const around = parent && getComputedStyle(parent);
@@ -79,7 +81,8 @@ function takenStyle(element, parent, root = false) {
   }
   for (const [name, usual] of Object.entries(TAKEN_OWN)) {
     const value = style.getPropertyValue(name);
-    if (value && value !== usual && !(root && name === "transform")) found[TAKEN_NAMES[name] ?? name] = takenColour(value);
+    const isPlace = root && name === "transform";
+    if (value && value !== usual && !isPlace) found[TAKEN_NAMES[name] ?? name] = takenColour(value);
   }
   return found;
 }
@@ -158,7 +161,10 @@ function fitToSheet(element) {
   element.setAttribute("viewBox", [x, y, width, height].map(takenRound).join(" "));
   for (const name of ["width", "height"]) element.setAttribute(name, "100%");
   return () => {
-    for (const [name, value] of kept) value === null ? element.removeAttribute(name) : element.setAttribute(name, value);
+    for (const [name, value] of kept) {
+      if (value === null) element.removeAttribute(name);
+      else element.setAttribute(name, value);
+    }
   };
 }
 
@@ -202,8 +208,8 @@ function downloadBlob(name, blob) {
     takenNote(`The browser did not take ${name} (${error.message}).`);
     return false;
   }
-  if (takenInSandbox()) takenNote(`If ${name} does not arrive: downloads may be blocked here. Open the page in a tab of its own.`);
-  else takenNote(`${name} is among your downloads.`);
+  const blocked = `If ${name} does not arrive: downloads may be blocked here. Open the page in a tab of its own.`;
+  takenNote(takenInSandbox() ? blocked : `${name} is among your downloads.`);
   return true;
 }
 

@@ -12,7 +12,8 @@ const COMPARE = {
 function condition(text) {
   const plain = text.trim().toLowerCase();
   if (plain === "nan" || plain === "inf") {
-    return (step) => [step.after, step.contribution, step.node?.data].some((quantity) => quantity?.odd?.includes(plain));
+    const quantities = (step) => [step.after, step.contribution, step.node?.data];
+    return (step) => quantities(step).some((quantity) => quantity?.odd?.includes(plain));
   }
   const found = LIMIT.exec(plain.replace("−", "-"));
   if (!found) return null;
@@ -23,9 +24,11 @@ function condition(text) {
 
 // The largest absolute value of what is finite or infinite in a quantity.
 function magnitude(quantity) {
-  if (quantity.value !== undefined) return Math.abs(Number(quantity.value === "inf" ? Infinity : quantity.value === "-inf" ? Infinity : quantity.value));
+  if (quantity.value === "inf" || quantity.value === "-inf") return Infinity;
+  if (quantity.value !== undefined) return Math.abs(Number(quantity.value));
   if (!quantity.grid) return 0;
-  return quantity.grid.values.reduce((most, x) => Math.max(most, typeof x === "number" ? Math.abs(x) : x === "nan" ? 0 : Infinity), 0);
+  const sizeOf = (x) => (typeof x === "number" ? Math.abs(x) : x === "nan" ? 0 : Infinity);
+  return quantity.grid.values.reduce((most, x) => Math.max(most, sizeOf(x)), 0);
 }
 
 // The first step after `at` for which a condition holds, 0 if there is none.

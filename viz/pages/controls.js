@@ -89,7 +89,9 @@ function onKey(event) {
 }
 
 function foldAll(open) {
-  if (open && run.nodes.length > MOST_EXPANDED) return write(byId("found"), `${run.nodes.length} are too many: open groups one by one`);
+  if (open && run.nodes.length > MOST_EXPANDED) {
+    return write(byId("found"), `${run.nodes.length} are too many: open groups one by one`);
+  }
   folding.all(open);
   folding.following = open ? folding.following : false;
   byId("following").checked = folding.following;
@@ -134,7 +136,9 @@ function closeMenu() {
 
 async function copyLink() {
   const state = `#${fieldText(address())}`;
-  if (location.protocol === "about:") return offerText("In a frame the page has no address. Save it as a file, and add this:", state);
+  if (location.protocol === "about:") {
+    return offerText("In a frame the page has no address. Save it as a file, and add this:", state);
+  }
   const link = `${location.href.split("#")[0]}${state}`;
   try {
     await navigator.clipboard.writeText(link);
@@ -155,7 +159,8 @@ function picture() {
   const background = getComputedStyle(document.body).backgroundColor;
   const restore = view.complete();
   try {
-    return standaloneSvg(view.picture, { title: `${run.root.title}, ${positionText(run.moment)}`, background, without: "far" });
+    const title = `${run.root.title}, ${positionText(run.moment)}`;
+    return standaloneSvg(view.picture, { title, background, without: "far" });
   } finally {
     restore();
   }

@@ -85,7 +85,9 @@ function active(step) {
 // What one can step by: contributions, nodes, and the kinds of groups that there are, from the inside out.
 function strides(run) {
   const kinds = new Map();
-  for (const { kind, depth } of run.groups.slice(1)) if (kind !== "fold") kinds.set(kind, Math.max(kinds.get(kind) ?? 0, depth));
+  for (const { kind, depth } of run.groups.slice(1)) {
+    if (kind !== "fold") kinds.set(kind, Math.max(kinds.get(kind) ?? 0, depth));
+  }
   const found = [...kinds].sort((a, b) => b[1] - a[1]).map(([kind]) => kind);
   return ["contribution", "node", ...found.slice(0, 5)];
 }

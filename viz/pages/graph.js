@@ -62,7 +62,8 @@ class GraphView {
 
   layOut(visible, direction) {
     if (!visible.layouts) visible.layouts = {};
-    visible.layouts[direction] ??= layOut(visible.tree, visible.edges(), { direction, ...(this.compact ? SMALL_GAPS : GAPS) });
+    const gaps = this.compact ? SMALL_GAPS : GAPS;
+    visible.layouts[direction] ??= layOut(visible.tree, visible.edges(), { direction, ...gaps });
     return visible.layouts[direction];
   }
 
@@ -178,8 +179,9 @@ class GraphView {
 
   mount(drawable) {
     if (drawable.edges) {
-      drawable.drawn = { path: svg("path", { class: "edge", d: routePath(drawable.route) }), chip: null, blocked: null };
-      this.layers.edges.append(drawable.drawn.path);
+      const path = svg("path", { class: "edge", d: routePath(drawable.route) });
+      drawable.drawn = { path, chip: null, blocked: null };
+      this.layers.edges.append(path);
     } else {
       drawable.drawn = this.draw(drawable);
       drawable.drawn.item = drawable;
@@ -214,7 +216,8 @@ class GraphView {
     const { hover, pin, toggle } = this.calls;
     const clicked = (call) => () => this.viewport.moved || call(subject);
     if (kind === "frame") return new GroupFrame(groups, box, clicked(toggle), this.compact);
-    const drawn = kind === "node" ? new NodeBox(subject, size, this.compact) : new GroupBox(subject, size, this.compact);
+    const Box = kind === "node" ? NodeBox : GroupBox;
+    const drawn = new Box(subject, size, this.compact);
     drawn.group.addEventListener("click", clicked(kind === "node" ? pin : toggle));
     if (kind === "node") {
       drawn.group.addEventListener("pointerenter", () => hover(subject));

@@ -58,7 +58,8 @@ class PageNode {
 
 class Model {
   constructor(data) {
-    this.nodes = data.names.map((_, i) => new PageNode(i, data, data.recipe[i] < 0 ? null : data.recipes[data.recipe[i]]));
+    const recipeOf = (i) => (data.recipe[i] < 0 ? null : data.recipes[data.recipe[i]]);
+    this.nodes = data.names.map((_, i) => new PageNode(i, data, recipeOf(i)));
     this.root = this.nodes[this.nodes.length - 1];
     this.edges = [];
     for (const node of this.nodes) {

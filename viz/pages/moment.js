@@ -92,8 +92,9 @@ class Moment {
     const replaced = this.pass.earlier[i];
     if (replaced >= 0) this.mark(replaced, false);
     this.gradients[this.pass.receiver[i]] = this.pass.before(i);
+    const earlier = this.pass.earlierOnEdge[i];
     if (this.pass.edge[i] < 0) this.seed = null;
-    else this.arrivals[this.pass.edge[i]] = this.pass.earlierOnEdge[i] < 0 ? null : this.came[this.pass.earlierOnEdge[i]];
+    else this.arrivals[this.pass.edge[i]] = earlier < 0 ? null : this.came[earlier];
   }
 
   mark(i, lost) {

@@ -28,7 +28,8 @@ function valueWords(run, moment, node) {
   const words = node.leaf ? "a leaf" : node.formula;
   if (isArray(node.data)) return [`${words}${shape}${type}`];
   const updated = moment.updated(node);
-  const value = moment.computed(node) ? amount(updated ?? node.data) : html("i", { class: "muted" }, "not computed yet");
+  const waiting = html("i", { class: "muted" }, "not computed yet");
+  const value = moment.computed(node) ? amount(updated ?? node.data) : waiting;
   return [`${words} = `, value];
 }
 
@@ -38,7 +39,8 @@ function maps(moment, node) {
   const shown = [["data", node.data], ["grad", grad]].filter(([, quantity]) => quantity?.grid);
   const figures = shown.map(([name, { grid }]) => {
     const pickable = grid.exact && scalarPane?.node === node;
-    const map = heatMap(grid, { label: `${node.name}, ${name}`, onPick: pickable ? (cell) => pickCell(node, cell) : undefined });
+    const onPick = pickable ? (cell) => pickCell(node, cell) : undefined;
+    const map = heatMap(grid, { label: `${node.name}, ${name}`, onPick });
     if (pickable && state.element !== null) map.pick(state.element);
     return html("figure", {}, html("figcaption", {}, name), map);
   });
@@ -76,13 +78,15 @@ function isRight(run, moment, node) {
 function checkLine({ text, agrees, words }, right) {
   if (words) return paragraph(agrees ? "check" : "check wrong", right ? "" : "The right gradient: ", `${words}.`);
   const verdict = agrees === null ? "cannot tell" : agrees && right ? "agrees" : "does not agree";
-  return paragraph(verdict === "does not agree" ? "check wrong" : "check", "By finite differences: ", html("span", { class: "amount" }, text), `, ${verdict}.`);
+  const looks = verdict === "does not agree" ? "check wrong" : "check";
+  return paragraph(looks, "By finite differences: ", html("span", { class: "amount" }, text), `, ${verdict}.`);
 }
 
 // A field for another value of a leaf: both passes are run again in the page.
 function editor(run, node) {
   const id = "leaf-value";
-  const field = html("input", { id, type: "text", inputmode: "decimal", value: typedText(run.scalars.data[node.index]), size: 10, autocomplete: "off" });
+  const value = typedText(run.scalars.data[node.index]);
+  const field = html("input", { id, type: "text", inputmode: "decimal", value, size: 10, autocomplete: "off" });
   const told = html("span", { class: "muted", role: "status" });
   const take = () => {
     const value = typedNumber(field.value);
@@ -113,5 +117,8 @@ function jumps(run, moment, node) {
   const before = writes.filter((number) => number < moment.at).at(-1);
   const after = writes.find((number) => number > moment.at);
   return html("div", { class: "buttons jumps" },
-    button("‹ write", before), button("write ›", after), button("run to here", writes.at(-1) === moment.at ? undefined : writes.at(-1)));
+    button("‹ write", before),
+    button("write ›", after),
+    button("run to here", writes.at(-1) === moment.at ? undefined : writes.at(-1)),
+  );
 }

@@ -15,7 +15,8 @@ function now(run, moment) {
 
 function opening(run) {
   const count = run.forward.length === 1 ? "1 value is" : `${run.forward.length} values are`;
-  const forward = `First ${count} computed, from the leaves on. Then ${contributions(run.pass("add").length)} will go backward from `;
+  const sent = contributions(run.pass("add").length);
+  const forward = `First ${count} computed, from the leaves on. Then ${sent} will go backward from `;
   const rule = ", one at a time: a node sends to each operand the local derivative times its own gradient.";
   const agree = () => paragraph("verdict", "Here ", code("+="), " and ", code("="), " give the same gradients.");
   const keys = "Press Play, or go step by step with the arrow keys. ";
@@ -62,22 +63,25 @@ function oddWords(run) {
   const from = node.parents.map((i) => run.nodes[i]);
   const operands = [...new Set(from)].map((parent) => html("span", {}, code(parent.name), " = ", amount(parent.data)));
   const rest = operands.length ? [", from ", ...between(operands, ", ")] : [", a leaf"];
-  return [paragraph("verdict bad", "The first value that is not finite: ", code(node.title), " = ", amount(node.data), ...rest, ".")];
+  const first = [code(node.title), " = ", amount(node.data)];
+  return [paragraph("verdict bad", "The first value that is not finite: ", ...first, ...rest, ".")];
 }
 
 // -- the forward pass ---------------------------------------------------------------------------------------
 
 function computing(run, { node }) {
   const operands = [...new Set(node.parents)].map((i) => run.nodes[i]);
+  const names = operands.map((parent) => bold(parent.name));
   const parts = [
-    paragraph("", "Forward: ", bold(node.name), " is computed from ", ...between(operands.map((parent) => bold(parent.name)), ", "), ":"),
+    paragraph("", "Forward: ", bold(node.name), " is computed from ", ...between(names, ", "), ":"),
   ];
   if (isArray(node.data)) {
     const given = operands.map((parent) => [[code(parent.name)], amount(parent.data)]);
     parts.push(list(...given, [["= ", code(node.formula)], result(node.data)]));
   } else {
     const given = operands.map((parent) => html("span", {}, code(parent.name), " = ", amount(parent.data)));
-    parts.push(paragraph("update", code(node.formula), " = ", result(node.data)), paragraph("muted", ...between(given, ", ")));
+    parts.push(paragraph("update", code(node.formula), " = ", result(node.data)));
+    parts.push(paragraph("muted", ...between(given, ", ")));
   }
   if (node === run.firstOdd()) parts.push(...oddWords(run));
   if (node === run.root) parts.push(paragraph("muted", "This is the root. The backward pass starts here."));
@@ -88,11 +92,12 @@ function computing(run, { node }) {
 
 function updating(run, { step, at, mode }) {
   const { node, before, after, contribution, words } = step;
-  const none = html("i", { class: "muted" }, "no gradient");
+  const gradient = contribution ? amount(contribution) : html("i", { class: "muted" }, "no gradient");
   const lines = isArray(before)
-    ? [list([["before"], amount(before)], [["gradient"], contribution ? amount(contribution) : none], [["after"], result(after)])]
-    : [paragraph("update", amount(before), " → ", result(after)), paragraph("muted", "Its gradient: ", contribution ? amount(contribution) : none)];
-  const parts = [paragraph("", "Update: ", bold(node.name), " by ", code(words.replaceAll("{}", () => node.name))), ...lines];
+    ? [list([["before"], amount(before)], [["gradient"], gradient], [["after"], result(after)])]
+    : [paragraph("update", amount(before), " → ", result(after)), paragraph("muted", "Its gradient: ", gradient)];
+  const by = code(words.replaceAll("{}", () => node.name));
+  const parts = [paragraph("", "Update: ", bold(node.name), " by ", by), ...lines];
   return at === run.length(mode) ? [...parts, ...afterUpdate(run, mode)] : parts;
 }
 
@@ -101,7 +106,8 @@ function afterUpdate(run, mode) {
   if (!moved) return [];
   const before = run.root.data;
   const way = moved.value < before.value ? "lower" : moved.value > before.value ? "higher" : "the same";
-  return [paragraph("verdict", "With these values ", code(run.root.name), " would be ", result(moved), `: ${way}, from `, amount(before), ".")];
+  const would = [code(run.root.name), " would be ", result(moved)];
+  return [paragraph("verdict", "With these values ", ...would, `: ${way}, from `, amount(before), ".")];
 }
 
 // -- a step of the backward pass ----------------------------------------------------------------------------
@@ -176,7 +182,8 @@ function tooEarly(run, { sender, place }) {
   const pass = run.pass("recursion");
   const again = pass.earlierOnEdge[place] >= 0;
   const later = pass.last[sender.index] > place;
-  if (again) return [paragraph("wrong", bold(sender.name), " has sent along this edge before, and sends all that it holds again.")];
+  const twice = " has sent along this edge before, and sends all that it holds again.";
+  if (again) return [paragraph("wrong", bold(sender.name), twice)];
   return later ? [paragraph("wrong", "Too early: more is still to come to ", code(`${sender.name}.grad`), ".")] : [];
 }
 
@@ -190,7 +197,8 @@ function sum({ before, contribution, after }) {
 
 function replacement({ before, after }) {
   const lost = before.sign !== 0;
-  if (isArray(after)) return list([["before"], amount(before, "short", lost ? "s" : "span")], [["after"], result(after)]);
+  const struck = lost ? "s" : "span";
+  if (isArray(after)) return list([["before"], amount(before, "short", struck)], [["after"], result(after)]);
   return paragraph("update", lost ? html("s", {}, amount(before)) : amount(before), " → ", result(after));
 }
 
@@ -209,11 +217,16 @@ function point(run, { receiver, before, contribution }) {
   const wrongly = run.pass("overwrite").end(receiver.index);
   if (wrongly === run.truth[receiver.index]) return [];
   const held = isArray(before) ? "what it held" : amount(before);
-  const ends = isArray(wrongly) ? ["."] : [", and ", code(`${receiver.name}.grad`), " would end at ", html("s", {}, amount(wrongly)), " in place of ", amount(run.truth[receiver.index]), "."];
+  const ends = isArray(wrongly) ? ["."] : [", and ", ...wrongEnd(receiver, wrongly, run.truth[receiver.index])];
+  const instead = ["Two contributions meet here. With ", code("="), " in the place of ", code("+="), ", "];
   return [
-    paragraph("verdict", `Two contributions meet here. With `, code("="), " in the place of ", code("+="), ", ", held, " would be lost", ...ends, " Nothing would raise."),
+    paragraph("verdict", ...instead, held, " would be lost", ...ends, " Nothing would raise."),
     paragraph("muted", "Go back with ← , to the start with Home; ", html("kbd", {}, "m"), " changes the engine."),
   ];
+}
+
+function wrongEnd({ name }, wrong, right) {
+  return [code(`${name}.grad`), " would end at ", html("s", {}, amount(wrong)), " in place of ", amount(right), "."];
 }
 
 function verdict(run, mode) {
@@ -222,13 +235,18 @@ function verdict(run, mode) {
   const { nodes } = run;
   const { cut } = run.pass(mode);
   const all = cut < 1e12 ? cut.toLocaleString("en") : cut < 1e300 ? shortText(cut, 3) : "more than 10^300";
-  const stopped = cut ? `Stopped here: this recursion takes ${all} steps in all, where the right order takes ${run.pass("add").length}. ` : "";
-  const harmless = mode === "overwrite" ? "in this graph = did no harm." : "in this graph no inner node is used twice, so the order did no harm.";
+  const needed = run.pass("add").length;
+  const long = `Stopped here: this recursion takes ${all} steps in all, where the right order takes ${needed}. `;
+  const stopped = cut ? long : "";
+  const harmless = mode === "overwrite"
+    ? "in this graph = did no harm."
+    : "in this graph no inner node is used twice, so the order did no harm.";
   if (!wrong.length) return paragraph("verdict", stopped, `The pass is over, and ${harmless}`);
   const verb = wrong.length > 1 ? "are" : "is";
   const over = cut ? "" : "The pass is over, and ";
   const names = between(wrong.slice(0, 3).map((node) => bold(node.name)), ", ");
-  return paragraph("verdict bad", stopped, `${over}${wrong.length} of ${nodes.length} gradients ${verb} wrong: `, ...names, wrong.length > 3 ? ", …" : ".", " No error was raised.");
+  const count = `${over}${wrong.length} of ${nodes.length} gradients ${verb} wrong: `;
+  return paragraph("verdict bad", stopped, count, ...names, wrong.length > 3 ? ", …" : ".", " No error was raised.");
 }
 
 function contributions(count) {
@@ -246,7 +264,9 @@ function narration(run, moment) {
   const { step, mode } = moment;
   if (!step) return `Start: ${run.forward.length} values to compute, then ${contributions(run.pass("add").length)}.`;
   if (step.phase === "forward") return `Step ${step.number}, forward: ${step.node.title} is ${step.node.data.short}.`;
-  if (step.phase === "update") return `Step ${step.number}, update: ${step.node.name} from ${step.before.short} to ${step.after.short}.`;
+  if (step.phase === "update") {
+    return `Step ${step.number}, update: ${step.node.name} from ${step.before.short} to ${step.after.short}.`;
+  }
   const { sender, receiver, before, contribution, after } = step;
   const sent = sender ? `${sender.name} sends ${contribution.short} to ${receiver.name}; ` : "the seed; ";
   const lost = mode === "overwrite" && before && before.sign !== 0 ? ` ${before.short} is lost.` : "";

@@ -89,7 +89,8 @@ class ComputedPass extends Pass {
 
 class RecordedPass extends Pass {
   constructor(mode, model, recorded, quantity, hooked) {
-    const edge = recorded.sender.map((sender, i) => (sender < 0 ? -1 : model.nodes[sender].firstEdge + recorded.slot[i]));
+    const edgeOf = (sender, i) => (sender < 0 ? -1 : model.nodes[sender].firstEdge + recorded.slot[i]);
+    const edge = recorded.sender.map(edgeOf);
     super(mode, model, { sender: recorded.sender, receiver: recorded.receiver, edge, cut: recorded.cut });
     this.recorded = recorded;
     this.quantity = quantity;

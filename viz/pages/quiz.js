@@ -45,16 +45,19 @@ class Quiz {
     const slope = localText === local?.short ? ["The local derivative is "] : ["With ", code(localText), " = "];
     const terms = local && !isArray(local) ? [...slope, amount(local), ", and "] : ["By ", code(rule), ", and "];
     const held = before ? ["It holds ", amount(before), " now. "] : ["Nothing has arrived there yet. "];
-    const field = html("input", { type: "text", inputmode: "decimal", size: 10, autocomplete: "off", "aria-label": `Your answer: ${place}` });
+    const typed = { type: "text", inputmode: "decimal", size: 10, autocomplete: "off" };
+    const field = html("input", { ...typed, "aria-label": `Your answer: ${place}` });
     const told = html("span", { class: "muted", role: "status" });
-    const form = html("form", { class: "quiz" }, field, html("button", { type: "submit" }, "Check"), this.showButton(), told);
+    const check = html("button", { type: "submit" }, "Check");
+    const form = html("form", { class: "quiz" }, field, check, this.showButton(), told);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (!this.judge(field.value)) write(told, "A number, please: 0.5, -2, 1e-3.");
     });
     setTimeout(() => field.focus({ preventScroll: true }));
+    const own = [code(`${sender.name}.grad`), " = ", amount(upstream)];
     return [
-      paragraph("", bold(sender.name), " sends to ", bold(receiver.name), ". ", ...terms, code(`${sender.name}.grad`), " = ", amount(upstream), ":"),
+      paragraph("", bold(sender.name), " sends to ", bold(receiver.name), ". ", ...terms, ...own, ":"),
       paragraph("", ...held, "What will ", bold(place), ` be, with ${MODES[this.state.mode].operator}?`),
       form,
       ...this.score(),
@@ -99,6 +102,7 @@ class Quiz {
 
   narration(step) {
     if (!this.asked) return step && this.verdict?.step === step ? `${this.verdict.text} ` : "";
-    return `Quiz: ${this.asked.sender.name} sends to ${this.asked.receiver.name}. What will ${this.asked.receiver.name}.grad be?`;
+    const { sender, receiver } = this.asked;
+    return `Quiz: ${sender.name} sends to ${receiver.name}. What will ${receiver.name}.grad be?`;
   }
 }

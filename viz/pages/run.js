@@ -71,8 +71,8 @@ class Run {
   quantity(i) {
     if (!this.quantities.has(i)) {
       const record = this.source.quantities[i];
-      const isScalar = typeof record !== "object";
-      this.quantities.set(i, isScalar ? scalar(Number(record === "inf" ? Infinity : record === "-inf" ? -Infinity : record)) : record);
+      const number = { inf: Infinity, "-inf": -Infinity }[record] ?? record; // JSON has no infinities
+      this.quantities.set(i, typeof record === "object" ? record : scalar(Number(number)));
     }
     return this.quantities.get(i);
   }
@@ -116,7 +116,8 @@ class Run {
     const values = { contribution: pass.contribution(i), before: pass.before(i), after: pass.after(i) };
     const common = { number, place: i, mode, receiver, ...values };
     if (pass.sender[i] < 0) {
-      return { ...common, phase: "seed", sender: null, edge: null, upstream: null, local: null, rule: pass.remark(i) ?? "the seed" };
+      const rule = pass.remark(i) ?? "the seed";
+      return { ...common, phase: "seed", sender: null, edge: null, upstream: null, local: null, rule };
     }
     const sender = this.nodes[pass.sender[i]];
     const edge = this.edges[pass.edge[i]];
@@ -162,7 +163,8 @@ class Run {
 
   // The nodes whose gradient a mode gets wrong.
   wrong(mode) {
-    this.wrongIn[mode] ??= mode === "add" ? [] : this.nodes.filter(({ index }) => this.pass(mode).end(index) !== this.truth[index]);
+    const isWrong = ({ index }) => this.pass(mode).end(index) !== this.truth[index];
+    this.wrongIn[mode] ??= mode === "add" ? [] : this.nodes.filter(isWrong);
     return this.wrongIn[mode];
   }
 
@@ -222,7 +224,8 @@ class Run {
     if (this.editable) {
       const found = this.scalars.slopeByDifferences(node.index);
       if (!found || !Number.isFinite(found.value)) return null; // a difference of infinities says nothing
-      const text = found.kink ? `between ${shortText(found.left)} and ${shortText(found.right)}` : numberText(found.value);
+      const between = () => `between ${shortText(found.left)} and ${shortText(found.right)}`;
+      const text = found.kink ? between() : numberText(found.value);
       return { text, agrees: found.agrees(this.truth[node.index].value) };
     }
     const found = this.source.checks?.[node.index];

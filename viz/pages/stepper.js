@@ -5,7 +5,17 @@ const PAUSE = 1200; // milliseconds between steps at speed 1
 const data = JSON.parse(byId("data").textContent);
 const run = new Run(data);
 const folding = new Folding(run);
-const state = { mode: "add", at: 0, pinned: null, over: null, timer: null, stride: "contribution", overlay: false, quiz: null, element: null };
+const state = {
+  mode: "add",
+  at: 0,
+  pinned: null,
+  over: null,
+  timer: null,
+  stride: "contribution",
+  overlay: false,
+  quiz: null,
+  element: null,
+};
 const stage = byId("stage");
 const view = new GraphView(run, stage, { hover, pin, toggle });
 const gradients = new GradientTable(run, byId("gradients"), pin);
@@ -62,7 +72,8 @@ function showNode(node, moment) {
   place.shown = node;
   place.replaceChildren(...nodePart(run, moment, node, node === state.pinned));
   if (!focus || (field && !same)) return;
-  const wanted = [...place.querySelectorAll("button, input, [tabindex]")].find((element) => calls(element) === calls(focus));
+  const elements = [...place.querySelectorAll("button, input, [tabindex]")];
+  const wanted = elements.find((element) => calls(element) === calls(focus));
   (wanted ?? place.querySelector("input"))?.focus({ preventScroll: true });
 }
 
@@ -95,7 +106,8 @@ function positionText({ at, mode }) {
 // Where forward, backward and update lie on the slider.
 function showPhases({ mode, at }) {
   const parts = run.phases(mode).map(({ name, first, last }) => {
-    const part = html("span", { style: `flex-grow:${last - first + 1}` }, last - first + 1 < run.length(mode) / 12 ? "" : name);
+    const steps = last - first + 1;
+    const part = html("span", { style: `flex-grow:${steps}` }, steps < run.length(mode) / 12 ? "" : name);
     part.classList.toggle("current", at >= first && at <= last);
     return part;
   });
@@ -189,7 +201,8 @@ function tick() {
 }
 
 function next(direction) {
-  const stride = state.quiz && direction > 0 && state.timer === null ? "contribution" : state.stride; // each is asked for
+  const asking = state.quiz && direction > 0 && state.timer === null; // for each
+  const stride = asking ? "contribution" : state.stride;
   return strideFrom(run, state.mode, state.at, stride, direction);
 }
 

@@ -52,7 +52,8 @@ class GradientTable {
     place.replaceChildren(element);
     for (const note of notes(run)) place.append(paragraph("muted", note));
     const rest = run.nodes.length - nodes.length;
-    if (rest) place.append(paragraph("muted", `and ${rest} more ${rest === 1 ? "node" : "nodes"}: choose one in the graph`));
+    const more = `and ${rest} more ${rest === 1 ? "node" : "nodes"}: choose one in the graph`;
+    if (rest) place.append(paragraph("muted", more));
   }
 
   row(node, pin) {

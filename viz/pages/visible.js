@@ -24,7 +24,8 @@ class Visible {
   walk(group, open) {
     const children = [];
     for (const node of group.nodes) {
-      const item = this.add({ id: `n${node.index}`, kind: "node", subject: node, members: [node.index], order: node.index });
+      const { index } = node;
+      const item = this.add({ id: `n${index}`, kind: "node", subject: node, members: [index], order: index });
       item.size = nodeSize(this.run, node);
       children.push(leafOfTree(item));
     }
