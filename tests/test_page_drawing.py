@@ -381,14 +381,6 @@ def test_the_overlay_fills_by_the_size_of_the_gradient(drawing: Any) -> None:
     assert not tab.locator(".overlay-legend").is_visible()
 
 
-def test_what_is_searched_for_is_marked_also_inside_a_closed_group(drawing: Any) -> None:
-    tab = drawing(NET, ["whole"])
-    tab.evaluate("to('add', 0); view.find([run.nodes[0], run.nodes.find((n) => n.path.startsWith('layer1'))])")
-    assert texts(tab, ".found .name") == ["x0", "layer1"]
-    tab.evaluate("view.find([])")
-    assert not classes(tab, ".found")
-
-
 def test_follow_brings_into_view(drawing: Any) -> None:
     tab = drawing(NET)
     tab.evaluate("to('add', 0); view.viewport.zoom(5); view.follow([run.nodes[0]])")

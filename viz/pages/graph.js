@@ -31,7 +31,6 @@ class GraphView {
     this.compact = isCompact(run);
     this.above = this.compact ? RIM : ABOVE;
     this.layer.classList.toggle("compact", this.compact);
-    this.found = new Set();
     this.moment = null;
     this.selected = null;
     this.visible = null;
@@ -241,7 +240,7 @@ class GraphView {
       this.ended = ended;
       this.wrong = new Set(ended ? [...this.run.wrong(ended)].map(placeOf) : []);
     }
-    this.updates = this.updatesSoFar(moment);
+    this.updates = updatesSoFar(this.run, moment);
     const forward = !moment.step ? !moment.computed(this.run.root) || moment.at === 0 : moment.step.phase === "forward";
     this.layer.classList.toggle("forward", forward);
     this.count(moment, everything ? null : moment.changed.nodes);
@@ -276,7 +275,6 @@ class GraphView {
       lit.add(this.visible.itemFor(selected));
       if (this.compact) this.visible.itemFor(selected)?.links.forEach((link) => lit.add(link));
     }
-    for (const subject of this.found) lit.add(this.visible.itemFor(subject));
     const edge = step?.edge ?? null;
     if (edge !== null) lit.add(this.visible.linkOf[placeOf(edge)]);
     if (step?.phase === "forward") this.visible.itemFor(step.node).links.forEach((link) => lit.add(link));
@@ -315,18 +313,6 @@ class GraphView {
     return members.length ? reached / members.length : 0;
   }
 
-  // Leaves that an update has changed by now: the index -> the step.
-  updatesSoFar({ mode, at, step }) {
-    const updates = new Map();
-    if (step?.phase !== "update") return updates;
-    for (let number = at; number > 0; number--) {
-      const earlier = number === at ? step : this.run.step(mode, number);
-      if (earlier.phase !== "update") break;
-      updates.set(earlier.node.index, earlier);
-    }
-    return updates;
-  }
-
   showSeed({ seed, step }) {
     const item = this.visible.itemFor(this.run.root);
     if (!seed || item.kind !== "node") return void this.seed?.show("", {});
@@ -353,12 +339,6 @@ class GraphView {
   // The box that shows a node or a group.
   boxOf(subject) {
     return this.visible?.itemFor(subject)?.box ?? null;
-  }
-
-  // Highlight nodes or groups, until others are.
-  find(subjects) {
-    this.found = new Set(subjects);
-    this.repaint();
   }
 
   // "grad" or "none": what the boxes are filled by.

@@ -1,5 +1,5 @@
 // How a moment of the run looks on what is drawn: boxes, frames, edges, chips. Each function takes the drawing (a
-// GraphView), for the moment and what is selected, found and wrong in it, and touches one thing.
+// GraphView), for the moment and what is selected and wrong in it, and touches one thing.
 
 function paint(view, drawable) {
   if (drawable.edges) paintLink(view, drawable);
@@ -30,7 +30,6 @@ function paintNode(view, item) {
     computing: step?.phase === "forward" && step.node === node,
     updated: update,
     selected: view.selected === node,
-    found: view.found.has(node),
     heated: heat !== null,
     wrong,
   });
@@ -43,7 +42,7 @@ function paintNode(view, item) {
 function paintGroup(view, item) {
   const { moment } = view;
   const { step } = moment;
-  const { subject, drawn, members } = item;
+  const { drawn, members } = item;
   const isHere = (node) => Boolean(node) && view.visible.itemOf[node.index] === item;
   const forward = step ? step.phase === "forward" : item.computed < members.length;
   let most = null;
@@ -68,7 +67,6 @@ function paintGroup(view, item) {
     computing: step?.phase === "forward" && isHere(step.node),
     updated: changed,
     selected: isHere(view.selected),
-    found: view.found.has(subject) || [...view.found].some(isHere),
     heated: heat !== null,
     wrong,
   });
@@ -90,7 +88,7 @@ function oddData(view, item) {
 }
 
 function paintFrame(view, item) {
-  item.drawn.mark({ current: view.lit.has(item), found: item.groups.some((group) => view.found.has(group)) });
+  item.drawn.mark({ current: view.lit.has(item) });
 }
 
 function paintLink(view, link) {
@@ -145,4 +143,16 @@ function paintChip(view, link, { arrived, lost, present, latest }) {
 function isSelected(view, { from, to }) {
   const item = view.selected && view.visible.itemFor(view.selected);
   return item && (item === from || item === to);
+}
+
+// Leaves that an update has changed by now: the index -> the step.
+function updatesSoFar(run, { mode, at, step }) {
+  const updates = new Map();
+  if (step?.phase !== "update") return updates;
+  for (let number = at; number > 0; number--) {
+    const earlier = number === at ? step : run.step(mode, number);
+    if (earlier.phase !== "update") break;
+    updates.set(earlier.node.index, earlier);
+  }
+  return updates;
 }
