@@ -25,6 +25,7 @@ SCRIPTS = [
     "pages/engine.js",
     *(f"pages/{name}.js" for name in ("layers", "order", "places", "layout")),
     "pages/unfolded.js",
+    "pages/scalar_places.js",
     "pages/scalar_pane.js",
 ]
 

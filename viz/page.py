@@ -53,6 +53,7 @@ _SCRIPTS = (
     "pages/viewport.js",
     "pages/graph.js",
     "pages/unfolded.js",
+    "pages/scalar_places.js",
     "pages/scalar_pane.js",
     "pages/now.js",
     "pages/tables.js",
