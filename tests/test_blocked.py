@@ -12,13 +12,13 @@ from micrograd import Value
 from micrograd.backprop import topological_order
 from tensorgrad import Tensor
 from tensorgrad.nn import functional as F
-from viz.graph import describe, snapshot
+from viz.graph import snapshot
 from viz.pages.blocked import blocked, cut_words
 
 
 def words(root) -> list[str]:
     order = topological_order(root)
-    return list(blocked(order, describe(order, {}, contributions=False)).values())
+    return list(blocked(order).values())
 
 
 def tensor(*data):

@@ -111,7 +111,7 @@ def step(
     data = graph_data(order, graph)
     tree = group_tree(order, graph, names)
     data |= {"groups": tree.records, "groupOf": tree.of}
-    data |= _blocked(order, graph)
+    data |= _blocked(order)
     if computed:
         traces, quantities = None, None
         data["scalars"] = pack(order)
@@ -139,9 +139,9 @@ def _traces(root: Node, gradient: Any, names: Mapping[str, Any]) -> dict[str, Tr
     }
 
 
-def _blocked(order: Sequence[Node], graph: Graph) -> dict[str, Any]:
+def _blocked(order: Sequence[Node]) -> dict[str, Any]:
     cuts = {i: words for i, node in enumerate(order) if (words := cut_words(node))}
-    return {"blocked": blocked(order, graph), "cuts": cuts}
+    return {"blocked": blocked(order), "cuts": cuts}
 
 
 def _beside(

@@ -14,7 +14,6 @@ from micrograd.backprop import Node
 from tensorgrad import Tensor
 from tensorgrad.node import quiet
 from tensorgrad.selection import Selected
-from viz.graph import Graph
 
 MOST_SLOPE = 0.01
 """Of a tanh or sigmoid that counts as saturated."""
@@ -22,7 +21,7 @@ MOST_SLOPE = 0.01
 _HOW = {"detach": "detached"}  # a cut, as a participle; the modes ("no_grad") stay as they are
 
 
-def blocked(order: Sequence[Node], graph: Graph | None = None) -> dict[int, str]:
+def blocked(order: Sequence[Node]) -> dict[int, str]:
     """Why an edge passes nothing or next to nothing, by its place among the edges: nodes in order, then operands.
 
     Of an array, an edge counts as blocked where that holds for more than half of the elements; the words say for how
