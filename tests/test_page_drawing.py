@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -217,7 +218,10 @@ def test_a_closed_group_is_one_box_that_says_how_far_the_pass_is(drawing: Any) -
           return `${done}/${all.length} ${forward ? "computed" : "reached"}`;
         })""")
         said = texts(tab, ".group .small:not(.number):not(.kind)")
+        receiver, short = tab.evaluate("[run.moment.step.receiver?.name, run.moment.step.after?.chip]")
         for text, whole in zip(said, wanted, strict=True):  # whatever there is room for
+            if receiver and text == f"{receiver} {short}":  # what has just arrived inside
+                continue
             count, verb = whole.split()
             done = fraction(whole) == 1
             assert text in ({f"all {verb}", count} if done else {whole, count})
@@ -431,3 +435,16 @@ def test_a_number_on_an_edge_covers_no_value_of_a_large_run(opened: Any) -> None
 def test_a_narrow_stage_has_no_minimap(opened: Any) -> None:
     with opened(step(net(), names={}), viewport=PHONE) as tab:
         assert not tab.evaluate("[...document.querySelectorAll('.minimap')].some((e) => e.checkVisibility())")
+
+
+def test_in_a_large_run_edges_say_what_is_lost_and_a_closed_group_says_what_arrived(opened: Any) -> None:
+    with opened(step(net(), names={})) as tab:
+        [said] = tab.locator(".group.receiver .small:not(.number):not(.kind)").all_text_contents()
+        assert re.fullmatch(r"n1 −\d\.\d+", said)
+        numbers = tab.locator("#stage .chip.shown text")
+        assert not [text for text in numbers.all_text_contents() if "lost" in text]
+        tab.keyboard.press("m")
+        tab.keyboard.press("End")
+        lost = [text for text in numbers.all_text_contents() if "lost" in text]
+        assert all(re.fullmatch(r"\d+ of \d+ lost", text) for text in lost)
+        assert len(lost) > 3

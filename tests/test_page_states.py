@@ -54,7 +54,7 @@ def test_a_verdict_stays_until_the_next_step(opened):
         assert "Right" not in said(tab)
 
 
-@pytest.mark.parametrize("control", ["#play", "#back", "#first", "#last", "label:has([value=overwrite])"])
+@pytest.mark.parametrize("control", ["#back", "#first", "#last", "label:has([value=overwrite])"])
 def test_another_control_takes_the_question_back(opened, control):
     with opened(step(seven(Value), names={}), address("add", 5)) as tab:
         asking(tab)

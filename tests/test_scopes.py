@@ -9,6 +9,7 @@ import inspect
 import pickle
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -180,7 +181,8 @@ def test_each_task_has_its_own():
     async def both():
         return await asyncio.gather(task(Value(1.0)), task(Value(1.0)))
 
-    a, b = asyncio.run(both())
+    with ThreadPoolExecutor(1) as thread:  # this one may have a loop that runs: that of a browser's test
+        a, b = thread.submit(lambda: asyncio.run(both())).result()
     assert (path(a), path(b)) == ("task", "task")
     assert a._scope is not b._scope
 

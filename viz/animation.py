@@ -28,7 +28,7 @@ def check(path: str | os.PathLike[str], seconds: float) -> None:
     if not can_show(seconds):
         raise UserError(f"{seconds} seconds a step cannot be shown: give {TIMES}")
     if find_spec("PIL") is None:
-        raise UserError("an animated GIF is written by Pillow, which is not installed: pip install 'plusequals[gif]'")
+        raise UserError("an animated GIF is written by Pillow, which is not installed: pip install pillow")
 
 
 def can_show(seconds: float) -> bool:

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from micrograd import Value
 from micrograd.backprop import topological_order
-from tensorgrad import Tensor
 from viz.commands.backward import gradient_for
 from viz.commands.options import (
     add_max_nodes,
     add_output,
     add_target,
     most_nodes,
-    target_of,
     tolerance,
     torch_is_installed,
 )
 from viz.commands.output import write
+from viz.commands.recorded import recorded_target
 from viz.commands.target import Target
-from viz.comparison.lifted import Repeatable
-from viz.comparison.recording import recording
 from viz.comparison.result import Comparison
 from viz.comparison.run import compare
 from viz.drawing import Drawing, suffix_of
 from viz.errors import UserError
-from viz.inputs.running import is_the_users
 from viz.inputs.source import split_target
 from viz.limits import ON_COMMAND_LINE, check_picture
 from viz.plain import dumps
@@ -70,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table or JSON, and return 1 where anything differs."""
     _check_options(args)
-    target = _target(args)
+    target = recorded_target(args)
     with target.running():
         comparison = _compare(target, args)
     print(dumps(comparison.to_json()) if args.json else _table(comparison, every=args.all), flush=True)
@@ -97,27 +91,6 @@ def _drawing(comparison: Comparison, target: Target, args: argparse.Namespace) -
     check_picture(nodes, most, ON_COMMAND_LINE, subject="both graphs together have")
     with target.running():
         return comparison.draw(max_nodes=most)
-
-
-def _target(args: argparse.Namespace) -> Target:
-    """The target. A file whose variable is a Tensor is run again, with its operations noted: how they were called is
-    not in the graph, and noting it is slow, so that files with other targets are spared it."""
-    known = set(sys.modules)
-    read = Repeatable(target_of, [args])
-    target = read()
-    if not isinstance(target.variable, Tensor):
-        return target
-    _forget_modules(target.source.path.resolve().parent, known)
-    with recording():
-        return read()
-
-
-def _forget_modules(folder: Path, known: Collection[str]) -> None:
-    """Let modules of the user's that are not `known` be imported anew: tensors may be made there too."""
-    for name in set(sys.modules).difference(known):
-        file = Path(getattr(sys.modules[name], "__file__", None) or "")
-        if is_the_users(file, folder) and file.suffix == ".py":
-            del sys.modules[name]
 
 
 def _compare(target: Target, args: argparse.Namespace) -> Comparison:

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from micrograd.backprop import Node, add, overwrite
@@ -16,8 +17,10 @@ from viz.commands.backward import gradient_for
 from viz.commands.interactive import converse
 from viz.commands.options import add_output, add_target, count, target_of
 from viz.commands.output import write
+from viz.commands.recorded import recorded_target
 from viz.commands.steps_text import steps_text
 from viz.commands.target import Target
+from viz.comparison.recording import recording
 from viz.errors import UserError
 from viz.limits import MOST_ON_PAGE, MOST_RECORDED, ON_COMMAND_LINE
 from viz.page import Page, check_suffix, step
@@ -108,9 +111,11 @@ def run(args: argparse.Namespace) -> int:
         option = "--max-nodes" if args.update is None else "--update"
         raise UserError(f"{option} is for the page: name one with -o")
     _check_apart({"-o": output, "--frames": args.frames, "--gif": args.gif})
-    target = target_of(args)
+    # A page wants to know how operations were called, for its scalars and its checks by differences.
+    target = target_of(args) if output is None else recorded_target(args)
     with target.running():
-        root = target.root()
+        with nullcontext() if output is None else recording():
+            root = target.root()
         gradient = gradient_for(root, args.gradient, target.title)
         page = _page(args, root, gradient, target) if output is not None else None
         passed = _passed(args, root, gradient, target.names) if printed else None

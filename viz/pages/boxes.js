@@ -218,14 +218,16 @@ class GroupBox extends Drawn {
     );
   }
 
-  show({ done, size, verb, most, note, odd }) {
+  // here: what a node inside has just received, if one has
+  show({ done, size, verb, most, note, odd, here = "" }) {
     const length = (this.room * (size ? done / size : 0)).toFixed(1);
     if (this.length !== length) this.bar.setAttribute("width", (this.length = length));
     if (!this.detailed) return;
     const count = done === size ? `all ${verb}` : `${done}/${size} ${verb}`;
     const fits = (text) => text.length * 6.8 < this.size.width - 2 * INSET;
-    const short = note || (fits(count) ? count : `${done}/${size}`);
-    write(this.reached, this.compact ? short : count);
+    const news = here && fits(here) ? here : "";
+    const short = news || note || (fits(count) ? count : `${done}/${size}`);
+    write(this.reached, this.compact ? short : news || count);
     write(this.most, !this.compact || fits(`${short} ${most}`) ? most : "");
     write(this.truth, note);
     write(this.tag, odd.join(", "));

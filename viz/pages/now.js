@@ -216,7 +216,7 @@ function point(run, { receiver, before, contribution }) {
   if (!before) return [];
   const wrongly = run.pass("overwrite").end(receiver.index);
   if (wrongly === run.truth[receiver.index]) return [];
-  const held = isArray(before) ? "what it held" : amount(before);
+  const held = isArray(before) ? "what it held" : html("s", {}, amount(before));
   const ends = isArray(wrongly) ? ["."] : [", and ", ...wrongEnd(receiver, wrongly, run.truth[receiver.index])];
   const instead = ["Two contributions meet here. With ", code("="), " in the place of ", code("+="), ", "];
   return [
@@ -226,7 +226,7 @@ function point(run, { receiver, before, contribution }) {
 }
 
 function wrongEnd({ name }, wrong, right) {
-  return [code(`${name}.grad`), " would end at ", html("s", {}, amount(wrong)), " in place of ", amount(right), "."];
+  return [code(`${name}.grad`), " would end at ", html("b", { class: "wrong" }, amount(wrong)), " in place of ", amount(right), "."];
 }
 
 function verdict(run, mode) {

@@ -75,6 +75,7 @@ function paintGroup(view, item) {
     done: forward ? item.computed : item.reached,
     size: members.length,
     verb: forward ? "computed" : "reached",
+    here: step?.after && isHere(step.receiver) ? `${lastPart(step.receiver.name)} ${step.after.chip}` : "",
     most: most === null || forward ? "" : `|g| ≤ ${brief(most)}`,
     note: wrong ? `${wrong} wrong${view.compact ? "" : " inside"}` : changed ? `${changed} updated` : "",
     odd: [...odd],
@@ -107,7 +108,8 @@ function paintLink(view, link) {
   }
   const computed = moment.computed(view.run.nodes[placeOf(view.run.edges[edges[0]].child)]);
   const many = edges.length > 1;
-  const classes = { done: arrived, now: present, operand, blocked: link.blocked, many, pale: !computed };
+  const gone = lost > 0 && lost === arrived;
+  const classes = { done: arrived, now: present, operand, blocked: link.blocked, many, pale: !computed, lost: gone };
   const names = ["edge", ...Object.keys(classes).filter((name) => classes[name])].join(" ");
   if (drawn.names !== names) drawn.path.setAttribute("class", (drawn.names = names));
   const layer = view.layers[present || operand ? "present" : "edges"]; // above the others
@@ -123,8 +125,9 @@ function paintLink(view, link) {
 
 function paintChip(view, link, { arrived, lost, present, latest }) {
   const { drawn, edges } = link;
-  // Of a large run only what the step or the selected box is about has a number: the boxes are close together.
-  const wanted = !view.compact || present || isSelected(view, link);
+  // Of a large run only what is lost, and what the step or the selected box is about, has a number: the boxes are close
+  // together.
+  const wanted = !view.compact || present || lost || isSelected(view, link);
   if (!arrived || view.far || !wanted) return void drawn.chip?.show("", {});
   if (!drawn.chip) {
     drawn.chip = new Chip();
@@ -132,7 +135,8 @@ function paintChip(view, link, { arrived, lost, present, latest }) {
     view.layers.chips.append(drawn.chip.group);
   }
   const single = present ?? (edges.length === 1 ? latest : null);
-  const some = arrived === edges.length ? `× ${arrived}` : `${arrived} of ${edges.length}`;
+  const soFar = arrived === edges.length ? `× ${arrived}` : `${arrived} of ${edges.length}`;
+  const some = lost && lost < arrived ? `${lost} of ${arrived} lost` : soFar;
   const text = single ? single.step.contribution.chip : some;
   const sign = single ? signClass(single.step.contribution) : "";
   const all = single ? single.lost : lost === arrived;
@@ -143,6 +147,11 @@ function paintChip(view, link, { arrived, lost, present, latest }) {
 function isSelected(view, { from, to }) {
   const item = view.selected && view.visible.itemFor(view.selected);
   return item && (item === from || item === to);
+}
+
+// "b" of net.layers[2].neurons[0].b.
+function lastPart(name) {
+  return name.slice(name.lastIndexOf(".") + 1);
 }
 
 // Leaves that an update has changed by now: the index -> the step.
