@@ -321,7 +321,7 @@ def test_animations_that_cannot_be_are_refused(name: str, seconds: float, said: 
 
 def test_without_pillow_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(animation, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"Pillow, which is not installed: pip install 'plusequals\[gif\]'"):
+    with pytest.raises(UserError, match=r"Pillow, which is not installed: pip install pillow"):
         viz.animate(named(), tmp_path / "pass.gif")
     assert not list(tmp_path.iterdir())
 
