@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from micrograd.backprop import Node
 from viz import animation
+from viz.commands.options import number
 from viz.commands.output import write
 from viz.errors import UserError
 from viz.frames import FORMATS, animate, check_folder, frames
@@ -57,10 +57,7 @@ def draw(args: argparse.Namespace, root: Node, gradient: Any, names: Mapping[str
 
 
 def _seconds(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not animation.can_show(number):
+    seconds = number(text)
+    if not animation.can_show(seconds):
         raise argparse.ArgumentTypeError(f"{text.strip()!r} is no time: write {animation.TIMES}")
-    return number
+    return seconds

@@ -42,7 +42,7 @@ def add_output(parser: argparse.ArgumentParser, help: str) -> None:
 def add_max_nodes(parser: argparse.ArgumentParser) -> None:
     """--max-nodes, for `most_nodes`."""
     parser.add_argument(
-        "--max-nodes", type=count, metavar="N", help=f"the picture's limit (default: {MOST_IN_PICTURE:,})"
+        "--max-nodes", type=node_count, metavar="N", help=f"the picture's limit (default: {MOST_IN_PICTURE:,})"
     )
 
 
@@ -62,13 +62,18 @@ def check_for_picture(option: str, output: str | None) -> None:
 
 def tolerance(text: str) -> float:
     """The number of --rtol or --atol."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number < math.inf:
+    found = number(text)
+    if not 0 <= found < math.inf:
         raise argparse.ArgumentTypeError(f"{text.strip()!r} is no tolerance: write a number from 0 up, e.g. 1e-9")
-    return number
+    return found
+
+
+def number(text: str) -> float:
+    """The number that an argument is, nan for what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def torch_is_installed() -> bool:
@@ -76,14 +81,15 @@ def torch_is_installed() -> bool:
     return find_spec("torch") is not None
 
 
-def count(text: str) -> int:
+def node_count(text: str) -> int:
+    """The number of --max-nodes."""
     try:
-        number = int(text)
+        nodes = int(text)
     except ValueError:
-        number = 0
-    if number < 1:
+        nodes = 0
+    if nodes < 1:
         raise argparse.ArgumentTypeError(f"{text.strip()!r} is no number of nodes: write a whole number from 1 up")
-    return number
+    return nodes
 
 
 def target_of(args: argparse.Namespace) -> Target:

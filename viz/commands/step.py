@@ -15,7 +15,7 @@ from viz import breakpoints, plain
 from viz.commands import frames
 from viz.commands.backward import gradient_for
 from viz.commands.interactive import converse
-from viz.commands.options import add_output, add_target, count, target_of
+from viz.commands.options import add_output, add_target, node_count, number, target_of
 from viz.commands.output import write
 from viz.commands.recorded import recorded_target
 from viz.commands.steps_text import steps_text
@@ -78,17 +78,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-nodes",
-        type=count,
+        type=node_count,
         metavar="N",
         help=f"the page's limit (default: {MOST_ON_PAGE:,} Values, {MOST_RECORDED:,} Tensors)",
     )
 
 
 def _rate(text: str) -> float:
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = math.nan
+    rate = number(text)
     if not math.isfinite(rate):
         raise argparse.ArgumentTypeError(f"{text!r} is no learning rate: give a finite number, as 0.1")
     return rate
