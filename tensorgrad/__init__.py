@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tensorgrad import amp, autograd, backends, cuda, linalg, missing, nn, optim, random, utils
+from tensorgrad import amp, autograd, backends, cuda, linalg, missing, models, nn, optim, random, utils
 from tensorgrad.backends import (
     get_num_threads,
     set_float32_matmul_precision,

@@ -1,0 +1,219 @@
+"""GPT-2's architecture: a decoder-only transformer with pre-norm blocks (Radford et al. 2019), as nanoGPT has it.
+
+Shapes: B sequences in a batch, T tokens in a sequence, C the width, H heads, V the tokens of the vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorgrad import random
+from tensorgrad.creation.filled import arange
+from tensorgrad.creation.sampling import multinomial
+from tensorgrad.errors import ShapeError
+from tensorgrad.grad_mode import no_grad
+from tensorgrad.nn import functional as F
+from tensorgrad.nn import init
+from tensorgrad.nn.containers import ModuleList
+from tensorgrad.nn.layers import Dropout, Embedding, LayerNorm, Linear
+from tensorgrad.nn.module import Module
+from tensorgrad.node import new
+from tensorgrad.ops.joining import cat
+from tensorgrad.settings import real, whole
+from tensorgrad.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class GPTConfig:
+    """The sizes of a GPT, by default those of GPT-2 small.
+
+    vocabulary  tokens that there are (V)
+    context     tokens that it sees at most (T)
+    blocks      transformer blocks
+    heads       attention heads in each (H); they divide the width
+    width       numbers that a token is in the residual stream (C)
+    dropout     probability with which numbers are dropped in training
+    bias        whether linear layers and layer norms have biases
+    tied        whether the output layer is the token table once more
+
+    Raises TypeError for what is no number of that kind, ValueError for one that makes no sense.
+    """
+
+    vocabulary: int = 50_257
+    context: int = 1_024
+    blocks: int = 12
+    heads: int = 12
+    width: int = 768
+    dropout: float = 0.0
+    bias: bool = True
+    tied: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("vocabulary", "context", "blocks", "heads", "width"):
+            if whole("GPTConfig", name, getattr(self, name)) < 1:
+                raise ValueError(f"GPTConfig: {name} is {getattr(self, name)}; it must be 1 or more")
+        if self.width % self.heads:
+            raise ValueError(
+                f"GPTConfig: {self.heads} heads cannot share a width of {self.width}: it must be a multiple"
+            )
+        if not 0 <= real("GPTConfig", "dropout", self.dropout) < 1:
+            raise ValueError(f"GPTConfig: dropout is {self.dropout}; it must be from 0 to below 1")
+        for name in ("bias", "tied"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"GPTConfig: {name} is True or False, got {getattr(self, name)!r}")
+
+
+class Attention(Module):
+    """Causal self-attention of several heads: each token reads from those before it, and from itself."""
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        self.heads, self.dropout = config.heads, config.dropout
+        self.qkv = Linear(config.width, 3 * config.width, bias=config.bias)
+        self.proj = Linear(config.width, config.width, bias=config.bias)
+        self.drop = Dropout(config.dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        B, T, C = x.shape
+        qkv = self.qkv(x).view(B, T, 3, self.heads, C // self.heads)  # (B, T, 3, H, C / H)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (B, H, T, C / H)
+        dropout = self.dropout if self.training else 0.0
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=True)  # (B, H, T, C / H)
+        y = y.transpose(1, 2).reshape(B, T, C)
+        return self.drop(self.proj(y))
+
+
+class MultilayerPerceptron(Module):
+    """Two linear layers with a GELU between them, four times as wide inside, at each token by itself."""
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        self.up = Linear(config.width, 4 * config.width, bias=config.bias)
+        self.down = Linear(4 * config.width, config.width, bias=config.bias)
+        self.drop = Dropout(config.dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        x = F.gelu(self.up(x), approximate="tanh")  # (B, T, 4 C)
+        return self.drop(self.down(x))
+
+
+class Block(Module):
+    """Attention and a multilayer perceptron, each of which reads the residual stream and adds to it."""
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        self.norm1 = LayerNorm(config.width, bias=config.bias)
+        self.attention = Attention(config)
+        self.norm2 = LayerNorm(config.width, bias=config.bias)
+        self.mlp = MultilayerPerceptron(config)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class GPT(Module):
+    """From tokens to scores for the token that comes next, at every place.
+
+    config  a GPTConfig; the weights are drawn from the package's generator (`tensorgrad.manual_seed`)
+    """
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        if not isinstance(config, GPTConfig):
+            raise TypeError(f"GPT: takes a GPTConfig, got a {type(config).__name__}")
+        self.config = config
+        self.tokens = Embedding(config.vocabulary, config.width)
+        self.positions = Embedding(config.context, config.width)
+        self.drop = Dropout(config.dropout)
+        self.blocks = ModuleList(Block(config) for _ in range(config.blocks))
+        self.norm = LayerNorm(config.width, bias=config.bias)
+        self.head = Linear(config.width, config.vocabulary, bias=False)
+        self._initialize()
+        if config.tied:
+            self.head.weight = self.tokens.weight  # one tensor, used twice: its gradient is a sum
+
+    def _initialize(self) -> None:
+        """Weights from N(0, 0.02), biases 0. What adds to the residual stream starts smaller, by the root of how many
+        there are, so that the stream does not grow with depth (Radford et al. 2019, section 2.3)."""
+        for module in self.modules():
+            if isinstance(module, (Linear, Embedding)):
+                init.normal_(module.weight, std=0.02)
+            if isinstance(module, Linear) and module.bias is not None:
+                init.zeros_(module.bias)
+        for block in self.blocks:
+            for layer in (block.attention.proj, block.mlp.down):
+                init.normal_(layer.weight, std=0.02 / math.sqrt(2 * self.config.blocks))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Token numbers (B, T) to scores (B, T, V); the scores at place t are for the token at place t + 1.
+
+        Raises ShapeError for tokens of another number of axes, or more of them than the context; IndexError for a
+        token that is none of the vocabulary.
+        """
+        if tokens.ndim != 2:
+            raise ShapeError(f"GPT: takes tokens of shape (B, T), got {tokens.shape}")
+        T = tokens.shape[1]
+        if not 1 <= T <= self.config.context:
+            raise ShapeError(
+                f"GPT: sequences of {T} tokens, of shape {tokens.shape}: from 1 to {self.config.context}, the context, "
+                "can be read"
+            )
+        x = self.tokens(tokens) + self.positions(arange(T))  # (B, T, C) + (T, C)
+        x = self.drop(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))  # (B, T, V)
+
+    @no_grad()
+    def generate(
+        self,
+        tokens: Tensor,
+        count: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        generator: random.Generator | None = None,
+    ) -> Tensor:
+        """`tokens` (B, T) and `count` more after them (B, T + count), each drawn by its probability.
+
+        temperature  the scores are divided by it: below 1 likely tokens come more often, 0 takes the likeliest
+        top_k        draws from this many likeliest tokens only
+
+        What lies further back than the context is not seen. Dropout is off meanwhile. Raises ValueError for settings
+        that make no sense.
+        """
+        count = whole("generate", "count", count)
+        temperature = float(real("generate", "temperature", temperature))
+        if count < 0:
+            raise ValueError(f"generate: count is {count}; it must be 0 or more")
+        if not 0 <= temperature < math.inf:
+            raise ValueError(f"generate: temperature is {temperature:g}; it must be 0 or more, and finite")
+        if top_k is not None and whole("generate", "top_k", top_k) < 1:
+            raise ValueError(f"generate: top_k is {top_k}; it must be 1 or more, or None for all tokens")
+        training = [module for module in self.modules() if module.training]
+        self.eval()
+        try:
+            for _ in range(count):
+                scores = self(tokens[:, -self.config.context :])[:, -1].data  # (B, V)
+                tokens = cat([tokens, self._drawn(scores, temperature, top_k, generator)], dim=1)
+        finally:
+            for module in training:
+                module.training = True
+        return tokens
+
+    def _drawn(self, scores: np.ndarray, temperature: float, top_k: int | None, generator: Any) -> Tensor:
+        """One token a row of `scores` (B, V): (B, 1)."""
+        if temperature == 0:
+            return new(scores.argmax(1, keepdims=True))
+        scores = (scores - scores.max(1, keepdims=True)) / temperature
+        if top_k is not None and top_k < scores.shape[1]:
+            least = np.partition(scores, -top_k)[:, -top_k, None]
+            scores = np.where(scores < least, -np.inf, scores)
+        return multinomial(new(np.exp(scores)), 1, generator=generator)
