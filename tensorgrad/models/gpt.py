@@ -23,7 +23,7 @@ from tensorgrad.nn.layers import Dropout, Embedding, LayerNorm, Linear
 from tensorgrad.nn.module import Module
 from tensorgrad.node import new
 from tensorgrad.ops.joining import cat
-from tensorgrad.settings import real, whole
+from tensorgrad.settings import kind, real, whole
 from tensorgrad.tensor import Tensor
 
 
@@ -187,7 +187,8 @@ class GPT(Module):
         top_k        draws from this many likeliest tokens only
 
         What lies further back than the context is not seen. Dropout is off meanwhile. Raises ValueError for settings
-        that make no sense.
+        that make no sense, and where the model's scores are nan or infinite; ShapeError for tokens of another number
+        of axes.
         """
         count = whole("generate", "count", count)
         temperature = float(real("generate", "temperature", temperature))
@@ -197,6 +198,8 @@ class GPT(Module):
             raise ValueError(f"generate: temperature is {temperature:g}; it must be 0 or more, and finite")
         if top_k is not None and whole("generate", "top_k", top_k) < 1:
             raise ValueError(f"generate: top_k is {top_k}; it must be 1 or more, or None for all tokens")
+        if getattr(tokens, "ndim", None) != 2:
+            raise ShapeError(f"generate: takes tokens of shape (B, T), got {kind(tokens)}")
         training = [module for module in self.modules() if module.training]
         self.eval()
         try:
@@ -210,10 +213,17 @@ class GPT(Module):
 
     def _drawn(self, scores: np.ndarray, temperature: float, top_k: int | None, generator: Any) -> Tensor:
         """One token a row of `scores` (B, V): (B, 1)."""
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                "generate: the model's scores are not all finite: look for nan and inf among its weights, which "
+                "training may have left there"
+            )
         if temperature == 0:
             return new(scores.argmax(1, keepdims=True))
-        scores = (scores - scores.max(1, keepdims=True)) / temperature
+        scores = scores.astype(np.float64)  # in which any temperature above 0 is one
+        with np.errstate(over="ignore"):  # to -inf, whose probability is 0
+            scores = (scores - scores.max(1, keepdims=True)) / temperature
         if top_k is not None and top_k < scores.shape[1]:
-            least = np.partition(scores, -top_k)[:, -top_k, None]
-            scores = np.where(scores < least, -np.inf, scores)
+            rest = np.argpartition(scores, -top_k, axis=1)[:, :-top_k]  # of equal scores some, so that top_k are left
+            np.put_along_axis(scores, rest, -np.inf, axis=1)
         return multinomial(new(np.exp(scores)), 1, generator=generator)
