@@ -1,0 +1,1 @@
+"""What the examples that train a GPT on characters share: the text, training, checkpoints, scores, reports."""
