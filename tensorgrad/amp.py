@@ -65,7 +65,9 @@ class GradScaler:
             return outputs
         if isinstance(outputs, Tensor):
             self._has_scaled = True
-            return outputs * new(np.array(self._scale))
+            scaled = outputs * new(np.array(self._scale))
+            scaled._scaled_by = float(self._scale)
+            return scaled
         if isinstance(outputs, (list, tuple)):
             return type(outputs)(self.scale(x) for x in outputs)
         if isinstance(outputs, Iterable) and not isinstance(outputs, (str, np.ndarray)):

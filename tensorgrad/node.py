@@ -66,6 +66,7 @@ class ArrayNode(Node):
     _cuts: tuple[cuts.Cut, ...] = ()  # of a constant: where the graph ended that led to it
     _kin: WeakSet[ArrayNode] | None = None  # those that share its memory, see `sharing`
     _reshaped: int = 0  # when its data was last replaced by data of another shape
+    _scaled_by: float = 1.0  # of a loss: by a GradScaler, which divides the gradients by it again
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
 
     _result_class: ClassVar[type[ArrayNode]]

@@ -20,6 +20,7 @@ from tensorgrad.operators import Operators
 from tensorgrad.reading import array_of, as_array
 from tensorgrad.selection import replaced
 from tensorgrad.versions import clock, passed
+from tensorgrad.watching import begins, ended, watchers
 
 
 class RemovableHandle:
@@ -120,9 +121,13 @@ class Tensor(Operators):
         refuse_second_derivatives("backward", create_graph)
         seed = self._seed(gradient)
         warn_of_broadcast_loss(self)
+        if watchers:
+            begins((self,))
         with np.errstate(over="ignore", invalid="ignore"):  # of the += itself: inf - inf is nan
             deliver(chain_rule(self, seed))
         passed((self,))
+        if watchers:
+            ended((self,))
 
     def _seed(self, gradient: Any = None) -> np.ndarray:
         """The gradient that a backward pass from here starts with; raises as `backward` does."""

@@ -12,6 +12,7 @@ from tensorgrad.node import describe, new
 from tensorgrad.noise import warn_of_broadcast_loss
 from tensorgrad.tensor import Tensor, refuse_second_derivatives
 from tensorgrad.versions import passed
+from tensorgrad.watching import begins, ended, watchers
 
 
 class Together(Node):
@@ -52,8 +53,12 @@ def backward(
     seeds = _seeds("backward", roots, grad_tensors)
     for root in roots:
         warn_of_broadcast_loss(root)
+    if watchers:
+        begins(roots)
     pass_back(roots, seeds)
     passed(roots)
+    if watchers:
+        ended(roots)
 
 
 def grad(

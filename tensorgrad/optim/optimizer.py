@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorgrad.grad_mode import enable_grad, no_grad
 from tensorgrad.node import ArrayNode, describe, new, quiet
+from tensorgrad.optim.hooks import StepHooks, with_hooks
 from tensorgrad.parameters import clear_gradients
 from tensorgrad.settings import real
 from tensorgrad.tensor import Tensor
@@ -26,7 +27,7 @@ Work = tuple[np.ndarray, np.ndarray]
 _PIECE = 1 << 15  # elements that are computed with at a time: what an update reads and writes of them fits into a cache
 
 
-class Optimizer:
+class Optimizer(StepHooks):
     """The base of optimizers, which define `_update`; one of your own may define `step` instead.
 
     params    Tensors, or (name, Tensor) pairs, or dicts: {"params": Tensors, settings that differ from the defaults}
@@ -98,6 +99,7 @@ class Optimizer:
         """Take the gradients of all parameters away, or set them to zeros."""
         clear_gradients(self._params(), set_to_none)
 
+    @with_hooks
     @no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient, once; one without is left as it is, with all that belongs to it.
