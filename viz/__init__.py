@@ -9,6 +9,7 @@ from viz.frames import animate, frames
 from viz.graph import Graph, snapshot
 from viz.page import Page, step
 from viz.trace import Step, Trace, trace
+from viz.training.curves import draw_runs
 
 __all__ = [
     "Comparison",
@@ -20,6 +21,7 @@ __all__ = [
     "animate",
     "compare",
     "draw",
+    "draw_runs",
     "frames",
     "recording",
     "scope",
