@@ -1,0 +1,98 @@
+"""A run on the disk: all that its next step depends on, in one `.npz` file that appears whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tensorgrad
+from chars.errors import Refused
+from chars.settings import Settings
+from tensorgrad.models import GPT
+
+_FORMAT = "char_gpt 1"
+
+
+@dataclass
+class Checkpoint:
+    """The state of a run after a step.
+
+    settings    what the run was started with
+    step        the last step that was done, 0 before the first
+    model, optimizer    their state_dict()
+    gradients   those that are kept from step to step, by parameter name: none, unless the run forgets to clear them
+    generators  the states of "batches" and "default", the package's own (dropout draws from it)
+    text_name, text_sha256, vocabulary    of the text
+    losses, norms       of each step so far: mean nats a character of the batch, length of the gradient before clipping
+    held_out    pairs (step, mean nats a character of the held-out text)
+    findings    what the monitor said, as dicts with "step", "check", "names", "text"
+    seconds     of training so far
+    """
+
+    settings: Settings
+    step: int
+    model: dict[str, Any]
+    optimizer: dict[str, Any]
+    gradients: dict[str, Any]
+    generators: dict[str, Any]
+    text_name: str
+    text_sha256: str
+    vocabulary: str
+    losses: list[float] = field(default_factory=list)
+    norms: list[float] = field(default_factory=list)
+    held_out: list[list[float]] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def save(checkpoint: Checkpoint, path: Path) -> None:
+    """Write the checkpoint; a folder that is missing is made. Where that fails an older file stays as it was.
+
+    Raises Refused.
+    """
+    content = {name: getattr(checkpoint, name) for name in Checkpoint.__dataclass_fields__}  # no copies of the arrays
+    content |= {"format": _FORMAT, "settings": asdict(checkpoint.settings)}
+    old = "; the file that was there is as it was" if path.exists() else ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tensorgrad.save(content, path)
+    except OSError as error:
+        raise Refused(f"cannot write the checkpoint {str(path)!r}: {error.strerror or error}{old}") from None
+    except ValueError as error:
+        raise Refused(str(error).removeprefix("save: ")) from None
+
+
+def load(path: str | Path) -> Checkpoint:
+    """The checkpoint in a file. Raises Refused for one that is missing, damaged or something else."""
+    try:
+        content = tensorgrad.load(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).removeprefix("load: ")
+        raise Refused(f"cannot read the checkpoint {str(path)!r}: {reason}") from None
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise Refused(f"{str(path)!r} is no checkpoint of a character model: char_gpt.py writes them")
+    with fitting(path):
+        fields = {name: content[name] for name in Checkpoint.__dataclass_fields__}
+        return Checkpoint(**{**fields, "settings": Settings(**fields["settings"])})
+
+
+def load_model(path: str | Path) -> tuple[GPT, str]:
+    """The model in a checkpoint, and its vocabulary: the character that each token stands for. Raises Refused."""
+    found = load(path)
+    with fitting(path):
+        model = GPT(found.settings.model(len(found.vocabulary)))
+        model.load_state_dict(found.model)
+    return model, found.vocabulary
+
+
+@contextmanager
+def fitting(path: str | Path) -> Iterator[None]:
+    """A checkpoint whose parts do not fit each other is Refused."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, Refused) as error:
+        reason = " ".join(str(error).split())
+        raise Refused(f"the checkpoint {str(path)!r} is damaged, or of another version: {reason}") from None

@@ -1,0 +1,271 @@
+"""What a run leaves behind: its log, its checkpoints, what was said of it. The loop itself is in training.py."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import tensorgrad
+from chars.checkpoint import Checkpoint, fitting, load, save
+from chars.corpus import Corpus
+from chars.errors import Interrupted, Refused
+from chars.logs import Log
+from chars.progress import Progress
+from chars.scoring import held_out_score
+from chars.settings import Settings
+from chars.signals import Signals
+from tensorgrad.models import GPT
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run.
+
+    losses, norms  of each step: mean nats a character of the batch, length of the gradient before clipping
+    held_out       mean nats a character of the held-out text, after the last step
+    scores         pairs (step, held_out) on the way
+    findings       what the monitor said: dicts with "step", "check", "names", "text"
+    seconds        that the steps and the scores took
+    checkpoint     the file, or None
+    """
+
+    settings: Settings
+    losses: list[float]
+    norms: list[float]
+    held_out: float
+    scores: list[list[float]]
+    findings: list[dict[str, Any]]
+    seconds: float
+    checkpoint: Path | None
+    model: GPT
+    corpus: Corpus
+
+
+class Run:
+    """A run in progress. See `training.train` for the arguments; `batches` is the generator that batches come from."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        corpus: Corpus,
+        model: GPT,
+        optimizer: tensorgrad.optim.Optimizer,
+        batches: tensorgrad.Generator,
+        *,
+        every: int,
+        on_step: Callable[[int, float, float], Any] | None,
+    ) -> None:
+        if every < 1:
+            raise Refused(f"--every is {every}; it must be 1 or more")
+        self.settings, self.corpus, self.model, self.optimizer = settings, corpus, model, optimizer
+        self.step = 0
+        self._batches, self._every, self._on_step = batches, every, on_step
+        self._losses: list[float] = []
+        self._norms: list[float] = []
+        self._scores: list[list[float]] = []
+        self._findings: list[dict[str, Any]] = []
+        self._before = 0.0  # seconds, of earlier parts of the run
+        self._path: Path | None = None
+        self._saved: int | None = None  # the step that is in the file
+        self._resumed: Path | None = None
+        self._watch: Any = None
+        self._told = 0  # of the monitor's findings
+
+    # -- on from a checkpoint --------------------------------------------------------------------------------------
+
+    def restore(self, path: str | Path) -> None:
+        """Put everything back to where the checkpoint was made. Raises Refused for one of another text or settings."""
+        found = load(path)
+        if found.text_sha256 != self.corpus.sha256:
+            raise Refused(
+                f"{str(path)!r} was trained on another text: {found.text_name}, whose SHA-256 begins with "
+                f"{found.text_sha256[:12]}; that of {self.corpus.name} begins with {self.corpus.sha256[:12]}. Give "
+                "that text with --text, or start a new run without --resume"
+            )
+        ours, theirs = asdict(self.settings), asdict(found.settings)
+        differing = [name for name in ours if name not in ("text", "steps") and ours[name] != theirs[name]]
+        if differing:
+            name = differing[0]
+            raise Refused(f"{str(path)!r} was made with {name} = {theirs[name]}, which cannot become {ours[name]} now")
+        if found.step > self.settings.steps:
+            raise Refused(f"{str(path)!r} is {found.step} steps on already, and --steps is {self.settings.steps}")
+        with fitting(path):
+            self.model.load_state_dict(found.model)
+            self.optimizer.load_state_dict(found.optimizer)
+            parameters = dict(self.model.named_parameters())
+            for name, gradient in found.gradients.items():
+                parameters[name].grad = gradient
+            self._batches.set_state(found.generators["batches"])
+            tensorgrad.set_rng_state(found.generators["default"])
+            if not len(found.losses) == len(found.norms) == found.step:
+                raise ValueError(f"{len(found.losses)} losses of {found.step} steps")
+        self.step, self._before = found.step, found.seconds
+        self._losses, self._norms, self._scores = found.losses, found.norms, found.held_out
+        self._findings = found.findings
+        self._resumed = Path(path)
+
+    def _state(self) -> Checkpoint:
+        return Checkpoint(
+            settings=self.settings,
+            step=self.step,
+            model=self.model.state_dict(),
+            optimizer=self.optimizer.state_dict(),
+            gradients={name: p._held_grad for name, p in self.model.named_parameters() if p._held_grad is not None},
+            generators={"batches": self._batches.get_state(), "default": tensorgrad.get_rng_state()},
+            text_name=self.corpus.name,
+            text_sha256=self.corpus.sha256,
+            vocabulary=self.corpus.vocabulary,
+            losses=self._losses,
+            norms=self._norms,
+            held_out=self._scores,
+            findings=self._findings,
+            seconds=self._seconds(),
+        )
+
+    # -- the run ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def recorded(
+        self,
+        folder: str | Path | None,
+        checkpoint: str | Path | None,
+        *,
+        monitor: bool,
+        progress: bool,
+        overwrite: bool,
+    ) -> Iterator[None]:
+        """Around the loop: opens what is written to, and closes it however the loop ends."""
+        place = None if folder is None else Path(folder)
+        if checkpoint is None and self._resumed is not None:
+            checkpoint = self._resumed
+        if checkpoint is None and place is not None:
+            checkpoint = place / "checkpoint.npz"
+        self._path = None if checkpoint is None else Path(checkpoint)
+        if place is None and self._path is not None:
+            place = self._path.parent
+        self._start = time.perf_counter()
+        self._open(overwrite)
+        self._log = Log(None if place is None else place / "log.jsonl", after=self.step)
+        self._progress = Progress(self.settings.steps, self.step, progress)
+        try:
+            if monitor:
+                self._watch = watched(self.model, self.optimizer, place, self.step, self.settings.accumulate)
+            with Signals() as self._signals:
+                self._last = time.perf_counter()
+                yield
+                if not self._scores or self._scores[-1][0] != self.step:  # a finished run that was resumed has one
+                    self._score()
+        finally:
+            if self._watch is not None:
+                self._watch.close()
+            self._progress.close()
+            self._log.close()
+
+    def _open(self, overwrite: bool) -> None:
+        """The first checkpoint, before the first step: it shows now, and not in minutes, that there can be one."""
+        if self._path is None:
+            return
+        if self._path == self._resumed:
+            self._saved = self.step
+            return
+        if self._path.exists() and not overwrite:
+            raise Refused(
+                f"{str(self._path)!r} is there already: go on from it with --resume, or choose another --folder or "
+                "--checkpoint"
+            )
+        self._save()
+
+    def require_finite(self, step: int, loss: float, norm: float) -> None:
+        """Raise Refused, before the weights are changed, where the step's loss or its gradient is inf or nan."""
+        if math.isfinite(loss) and math.isfinite(norm):
+            return
+        self._log.write({"kind": "step", "step": step, "loss": loss, "norm": norm, "lr": self.settings.rate(step)})
+        what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient's norm is {norm}"
+        kept = "" if self._path is None else f"; {str(self._path)!r} holds the run as it was after step {self._saved}"
+        raise Refused(f"step {step}: {what}, so the run has stopped{kept}. A smaller --learning-rate may help")
+
+    def done(self, step: int, loss: float, norm: float) -> None:
+        """Note down a step. Raises Interrupted after one during which a signal came."""
+        self.step = step
+        self._losses.append(loss)
+        self._norms.append(norm)
+        tokens = self.settings.batch * self.settings.accumulate * self.settings.context
+        now = time.perf_counter()
+        speed, self._last = tokens / (now - self._last), now
+        self._log.write(
+            {
+                "kind": "step",
+                "step": step,
+                "loss": loss,
+                "norm": norm,
+                "lr": self.settings.rate(step),
+                "tokens": tokens * step,
+                "seconds": round(self._seconds(), 3),
+            }
+        )
+        self._progress.step(step, loss, norm, speed)
+        self._tell()
+        if self._on_step is not None:
+            self._on_step(step, loss, norm)
+        if step % self._every == 0 or step == self.settings.steps:
+            self._score()
+            self._save()
+            self._last = time.perf_counter()
+        if self._signals.caught is not None:
+            self._save()
+            raise Interrupted(step, self._path, self._signals.caught)
+
+    def _score(self) -> None:
+        score = held_out_score(self.model, self.corpus.vocabulary, self.corpus.held_out)
+        self._scores.append([self.step, score])
+        self._log.write({"kind": "held_out", "step": self.step, "nats": score})
+        self._progress.say(f"step {self.step}: held-out text {score:.3f} nats a character")
+        if self._watch is not None and hasattr(self._watch, "held_out"):
+            self._watch.held_out(score)
+            self._tell()
+
+    def _tell(self) -> None:
+        """What the monitor has found since."""
+        new = [] if self._watch is None else self._watch.findings[self._told :]
+        self._told += len(new)
+        for found in new:
+            self._findings.append(
+                {"step": found.step, "check": found.check, "names": list(found.names), "text": found.text}
+            )
+            self._progress.say(f"step {found.step}, {found.check}: {found.text}")
+
+    def _save(self) -> None:
+        if self._path is not None and self._saved != self.step:
+            save(self._state(), self._path)
+            self._saved = self.step
+
+    def _seconds(self) -> float:
+        return self._before + time.perf_counter() - self._start
+
+    def result(self) -> Result:
+        return Result(
+            settings=self.settings,
+            losses=self._losses,
+            norms=self._norms,
+            held_out=self._scores[-1][1],
+            scores=self._scores,
+            findings=self._findings,
+            seconds=self._seconds(),
+            checkpoint=self._path,
+            model=self.model,
+            corpus=self.corpus,
+        )
+
+
+def watched(model: GPT, optimizer: Any, folder: Path | None, step: int, accumulate: int) -> Any:
+    """The monitor on this run; its log lies in the folder, one for each part of a run that was resumed."""
+    monitor = getattr(tensorgrad, "monitor", None)
+    if monitor is None:
+        return None
+    log = None if folder is None else folder / (f"monitor-from-{step}.jsonl" if step else "monitor.jsonl")
+    return monitor(model, optimizer, log=log, accumulate=accumulate)
