@@ -10,22 +10,30 @@ from viz.graph import Graph, snapshot
 from viz.page import Page, step
 from viz.trace import Step, Trace, trace
 from viz.training.curves import draw_runs
+from viz.uses.picture import draw_uses
+from viz.uses.result import Split, Use, Uses
+from viz.uses.run import uses
 
 __all__ = [
     "Comparison",
     "Drawing",
     "Graph",
     "Page",
+    "Split",
     "Step",
     "Trace",
+    "Use",
+    "Uses",
     "animate",
     "compare",
     "draw",
     "draw_runs",
+    "draw_uses",
     "frames",
     "recording",
     "scope",
     "snapshot",
     "step",
     "trace",
+    "uses",
 ]

@@ -1,4 +1,4 @@
-"""The command line: plusequals draw | step | compare | demo."""
+"""The command line: plusequals draw | step | compare | uses | demo."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from viz.commands import compare, demo, draw, step
+from viz.commands import compare, demo, draw, step, uses
 from viz.errors import UserError
 
-_COMMANDS = {"draw": draw, "step": step, "compare": compare, "demo": demo}
+_COMMANDS = {"draw": draw, "step": step, "compare": compare, "uses": uses, "demo": demo}
 _SHORT_OPTIONS = ("-o", "-h")
 
 _BAD_INPUT = 2
@@ -69,8 +69,8 @@ def _top_parser() -> argparse.ArgumentParser:
     lines = "\n".join(f"  {name:<9} {module.HELP}" for name, module in _COMMANDS.items())
     parser = _Parser(
         prog="plusequals",
-        description="Look at backpropagation: draw a graph, step through its backward pass, and compare the gradients "
-        "of the scalar and the tensor engine.",
+        description="Look at backpropagation: draw a graph, step through its backward pass, compare the gradients of "
+        "the scalar and the tensor engine, and split a gradient by use.",
         usage="plusequals COMMAND ...",
         epilog=f"commands:\n{lines}\n\nexample:\n{step.EXAMPLES.splitlines()[0]}\n\n"
         "plusequals COMMAND --help says more about each.",
