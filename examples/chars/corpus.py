@@ -21,7 +21,7 @@ from chars.errors import Refused
 DEFAULT = "pydoc_data.topics"
 """The name of the default text: what Python's own `help()` shows of the language, which is on every machine."""
 
-_LONG = 40  # characters from which on a paragraph that comes twice is a copy, and not an ordinary turn of phrase
+_LONG = 24  # characters from which on a paragraph that comes twice is a copy, and not an ordinary turn of phrase
 
 
 def read_text(path: str | Path | None = None) -> str:
@@ -78,8 +78,8 @@ class Corpus:
     sha256      of the whole text in UTF-8, to know it again
 
     The split is one cut, so that no window of the one part reaches into the other. Python's documentation repeats whole
-    sections: 8 % of its last tenth (the `with` and `while` statements) stand word for word in the first nine, where a
-    model could learn them by heart. With these paragraphs left out, no 100 characters in a row are in both parts.
+    sections: 8 % of its last tenth (the `with` and `while` statements above all) stand word for word in the first nine,
+    where a model could learn them by heart. Without these paragraphs, no 80 characters in a row are in both parts.
     A text whose last tenth would lose more than half (a log file, the same verse again and again) keeps it as it is.
 
     Raises Refused for a text of one distinct character.

@@ -1,8 +1,8 @@
 """The training loop of the character model, and the four mistakes that can be made in it without an error.
 
-Each stands where it is made, behind `if bug == ...`: gradients that are never cleared ("no-zero-grad"), targets that are
-the inputs ("unshifted"), a loss 40 times too large ("loss-times-40"), a position table that is cut off from the graph
-("detached-positions").
+Each stands where it is made, behind `if bug == ...`: gradients that are never cleared ("no-zero-grad"), targets that
+are the inputs ("unshifted"), a loss 40 times too large ("loss-times-40"), a position table that is cut off from the
+graph ("detached-positions").
 
 B sequences in a micro-batch, T characters in each, V in the vocabulary.
 """
