@@ -67,6 +67,7 @@ from tensorgrad.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tensorgrad.monitoring import monitor
 from tensorgrad.ops.activations import relu, sigmoid
 from tensorgrad.ops.arithmetic import (
     abs,

@@ -1,0 +1,101 @@
+"""The first value that is not finite, forward or backward, and the operation that made it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorgrad.monitoring.checks.base import Check
+from tensorgrad.monitoring.finding import Finding
+from tensorgrad.monitoring.run import Run
+from tensorgrad.monitoring.seen import Pass
+
+
+class Nonfinite(Check):
+    """The loss, or the gradient of a parameter, is inf or nan.
+
+    Not this: infinities on the way that do not come to the loss, such as those of a mask before a softmax; gradients
+    that overflow under a GradScaler, which leaves such a step out.
+    """
+
+    name = "nonfinite"
+
+    def after_pass(self, seen: Pass, run: Run) -> Finding | None:
+        """Searches the graph only where something is wrong, before the step can spread it."""
+        roots = [root for root in seen.roots if not np.isfinite(root._data).all()]
+        if roots:
+            return self.finding(seen.step, _forward(roots[0], seen))
+        if seen.scaled_by == 1 and seen.nonfinite.any():
+            names = [seen.parts.names[i] for i in np.flatnonzero(seen.nonfinite)]
+            return self.finding(seen.step, _backward(seen, names))
+        return None
+
+
+def _forward(root: Any, seen: Pass) -> str:
+    bad = np.isnan if np.isnan(root._data).any() else _not_finite
+    found, stack = {root}, [root]
+    while stack:
+        for parent in stack.pop()._prev:
+            if parent not in found and bad(parent._data).any():
+                found.add(parent)
+                stack.append(parent)
+    first = next(node for node in seen.graph if node in found and not any(p in found for p in node._prev))
+    what = "nan" if bad is np.isnan else "inf"
+    count = int(bad(first._data).sum())
+    made = f"the loss is {what}. The first {what} of the forward pass {{}} ({count} of {first._data.size} elements)"
+    if not first._prev:
+        name = seen.parts.name_of(first)
+        who = f"is in {name or 'a constant or input of shape ' + str(first._data.shape)}"
+        why = (
+            "the step before left it so: take a smaller learning rate, or look at its gradient then."
+            if name
+            else "look at the data, or at what was computed outside the graph."
+        )
+        return f"{made.format(who)}: {why}"
+    return f"{made.format(f'was made by {seen.parts.place_of(first)}')} from {_operands(first)}. No step should follow."
+
+
+def _operands(node: Any) -> str:
+    parts = []
+    for x in node._prev:
+        a = x._data
+        finite = a[np.isfinite(a)]
+        odd = "" if finite.size == a.size else f", {a.size - finite.size} not finite"
+        spread = f"{finite.min():.3g} to {finite.max():.3g}" if finite.size else "nothing finite"
+        parts.append(f"an operand of {spread}{odd}")
+    return " and ".join(parts)
+
+
+def _backward(seen: Pass, names: list[str]) -> str:
+    before = (
+        f"the loss is finite ({seen.loss:.4g}) and {len(names)} of {len(seen.parts.names)} parameters have gradients "
+        "that are not"
+    )
+    users: dict[Any, list[Any]] = {}
+    for node in seen.graph:
+        for parent in node._prev:
+            users.setdefault(parent, []).append(node)
+    for node in reversed(seen.graph):
+        grad = node._held_grad
+        if grad is None or not _not_finite(grad).any():
+            continue
+        for user in users.get(node, ()):
+            if user._held_grad is None or _not_finite(user._held_grad).any():
+                continue
+            if any(parent is node and _not_finite(sent).any() for parent, sent in user._contributions()):
+                return (
+                    f"{before}: the first was sent by {seen.parts.place_of(user)}, whose own gradient is finite, to "
+                    f"{_operands_of(node)}. No step should follow."
+                )
+        return f"{before}: they arose in the sum of the contributions to {seen.parts.place_of(node)}."
+    return f"{before}."
+
+
+def _operands_of(node: Any) -> str:
+    a = node._data
+    return f"an operand of {np.nanmin(a):.3g} to {np.nanmax(a):.3g}"
+
+
+def _not_finite(a: np.ndarray) -> np.ndarray:
+    return ~np.isfinite(a)

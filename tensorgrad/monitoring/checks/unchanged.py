@@ -1,0 +1,81 @@
+"""A step that changed nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorgrad.monitoring.checks.base import Check, listed
+from tensorgrad.monitoring.finding import Finding
+from tensorgrad.monitoring.run import Run
+from tensorgrad.monitoring.seen import Step
+
+_STEPS = 10
+
+
+class Unchanged(Check):
+    """Parameters that had a gradient were not moved by a step, or there was no gradient to move them.
+
+    Not this: a learning rate that a schedule starts at 0; a loss that is 0 already; steps that a GradScaler leaves out;
+    parameters that no gradient reaches (`unreached`).
+    """
+
+    name = "unchanged"
+    because_of = ("nonfinite",)
+
+    def __init__(self) -> None:
+        self._empty = self._idle = self._at_zero = 0
+        self._stuck: np.ndarray | None = None
+
+    def after_step(self, taken: Step, run: Run) -> Finding | None:
+        """One of several causes, the nearest first."""
+        number = taken.number
+        self._empty = self._empty + 1 if taken.passes == 0 else 0
+        self._idle = self._idle + 1 if taken.passes and not taken.is_moving else 0
+        self._at_zero = self._at_zero + 1 if not taken.rates.any() else 0
+        if self._empty == 2:
+            return self.finding(
+                number,
+                f"steps {number - 1} and {number} were taken without a backward pass of this model since the one "
+                "before: call loss.backward() before each optimizer.step().",
+            )
+        if self._idle and self._idle >= (2 if np.nansum(taken.norms) > 0 else _STEPS):
+            return self._without_gradient(taken)
+        if self._at_zero == _STEPS:
+            return self.finding(
+                number,
+                f"the learning rate was 0 in each of {_STEPS} steps, so nothing was changed: look at the schedule, and "
+                "call scheduler.step() after optimizer.step().",
+            )
+        return self._unmoved(taken)
+
+    def _without_gradient(self, taken: Step) -> Finding | None:
+        if np.nansum(taken.norms) > 0:
+            return self.finding(
+                taken.number,
+                f"steps {taken.number - 1} and {taken.number} changed nothing: backward brought a gradient of norm "
+                f"{np.sqrt(np.nansum(taken.norms**2)):.3g}, and it was gone when the optimizer took the step. Call "
+                "zero_grad() before backward(), or after step(), not between.",
+            )
+        if taken.last is None or taken.last.loss == 0 or np.isnan(taken.norms).all():
+            return None
+        return self.finding(
+            taken.number,
+            f"{_STEPS} steps changed nothing: the loss is {taken.last.loss:.4g}, and every gradient is exactly 0. "
+            "tensorgrad.explain(parameter) says which operation sends only zeros.",
+        )
+
+    def _unmoved(self, taken: Step) -> Finding | None:
+        """Single parameters whose changes are lost in rounding."""
+        still = ~taken.moved & (np.nan_to_num(taken.norms) > 0) & (taken.rates != 0) & taken.is_moving
+        self._stuck = still.astype(int) if self._stuck is None else np.where(still, self._stuck + 1, 0)
+        names = [taken.parts.names[i] for i in np.flatnonzero(self._stuck == _STEPS)]
+        if not names:
+            return None
+        p = taken.parts.parameters[taken.parts.names.index(names[0])]
+        return self.finding(
+            taken.number,
+            f"{_STEPS} steps have not moved {listed(names)}, though there is a gradient (norm "
+            f"{taken.norms[taken.parts.names.index(names[0])]:.3g}): each change is smaller than half the distance "
+            f"between neighbouring numbers of {p._data.dtype}. Keep the parameter in float32, or raise the rate.",
+            names,
+        )

@@ -1,0 +1,147 @@
+"""The monitor's record of a run: what was measured at each step, as dicts and as JSON lines."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorgrad.monitoring.finding import Finding
+from tensorgrad.monitoring.parts import Parts
+
+Record = dict[str, Any]
+
+_FIELDS = ("norm", "ratio", "zeros", "nonfinite")
+
+
+@dataclass(eq=False)
+class Row:
+    """One step's numbers: `parameters` and `blocks` are arrays of one row a name and one column a field of `_FIELDS`,
+    `outputs` the norm of the gradient at each block's output."""
+
+    step: int
+    passes: int
+    loss: float
+    norm: float
+    rates: tuple[float, ...]
+    parameters: np.ndarray
+    blocks: np.ndarray
+    outputs: np.ndarray
+
+
+class Log:
+    """Rows and findings in the order in which they came, and the file that they are written to.
+
+    path   of a file of JSON lines, or None
+    after  steps that were taken before: an older file keeps its lines up to that step and is gone on with
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, parts: Parts, settings: Record, after: int = 0) -> None:
+        self.parts = parts
+        self.entries: list[Row | Finding] = []
+        self._settings = settings
+        self._path = None if path is None else Path(path)
+        self._file = None
+        self._after = after
+
+    def add(self, entry: Row | Finding) -> None:
+        """Keep it, and write it."""
+        self.entries.append(entry)
+        if self._path is None:
+            return
+        try:
+            if self._file is None:
+                kept = self._kept()
+                self._file = self._path.open("w", encoding="utf-8")
+                self._file.write("".join([*kept, *([] if kept else [_line(self.header())])]))
+            self._file.write(_line(self.described(entry)))
+            self._file.flush()  # what was seen before a crash is what one wants to read
+        except OSError as error:
+            print(f"monitor: no more is written to {str(self._path)!r}: {error}", file=sys.stderr)
+            self._path = None
+            self.close()
+
+    def _kept(self) -> list[str]:
+        """The whole lines of an older file, up to the step from which this run goes on."""
+        if not self._after or self._path is None or not self._path.exists():
+            return []
+        kept = []
+        for line in self._path.read_text(encoding="utf-8").splitlines(keepends=True):
+            try:
+                found = json.loads(line)
+            except ValueError:
+                break
+            if found.get("kind") == "run" or found.get("step", 0) <= self._after:
+                kept.append(line)
+        return kept if kept and json.loads(kept[0]).get("kind") == "run" else []
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def records(self) -> Iterator[Record]:
+        """All as dicts, the names first."""
+        yield self.header()
+        yield from map(self.described, self.entries)
+
+    def header(self) -> Record:
+        """Names, shapes and settings."""
+        p = self.parts
+        return {
+            "kind": "run",
+            "blocks": list(p.blocks),
+            "parameters": [
+                {"name": name, "shape": list(x._data.shape), "block": p.blocks[i]}
+                for name, x, i in zip(p.names, p.parameters, p.block_of, strict=True)
+            ],
+            **self._settings,
+        }
+
+    def described(self, entry: Row | Finding) -> Record:
+        """As a dict of what JSON can hold."""
+        if isinstance(entry, Finding):
+            names = list(entry.names)
+            return {"kind": "finding", "step": entry.step, "check": entry.check, "names": names, "text": entry.text}
+        blocks = _by_name(self.parts.blocks, entry.blocks)
+        for found, output in zip(blocks.values(), entry.outputs.tolist(), strict=True):
+            found["output"] = _or_none(output)
+        return {
+            "kind": "step",
+            "step": entry.step,
+            "passes": entry.passes,
+            "loss": _number(entry.loss),
+            "norm": _number(entry.norm),
+            "lr": [_number(rate) for rate in entry.rates],
+            "blocks": blocks,
+            "parameters": _by_name(self.parts.names, entry.parameters),
+        }
+
+
+def _by_name(names: Sequence[str], table: np.ndarray) -> dict[str, Record]:
+    return {
+        name: {"norm": _or_none(norm), "ratio": _or_none(ratio), "zeros": _or_none(zeros), "nonfinite": int(odd)}
+        for name, (norm, ratio, zeros, odd) in zip(names, table.tolist(), strict=True)
+    }
+
+
+def _or_none(x: float) -> float | str | None:
+    """A measured number; nan stands for one that there is none of."""
+    return None if x != x else _number(x)
+
+
+def _number(x: float) -> float | str:
+    """With six digits; what JSON lacks, as a string."""
+    return float(f"{x:.6g}") if math.isfinite(x) else str(float(x))
+
+
+def _line(record: Record) -> str:
+    return json.dumps(record, allow_nan=False) + "\n"

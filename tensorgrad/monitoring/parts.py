@@ -1,0 +1,118 @@
+"""The parts of a model as the monitor sees them: parameters by name, and the blocks that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tensorgrad.nn.containers import ModuleDict, ModuleList, Sequential
+from tensorgrad.nn.module import Module
+from tensorgrad.settings import kind
+from tensorgrad.tensor import Tensor
+
+_CONTAINERS = (ModuleList, ModuleDict, Sequential)
+
+
+class Parts:
+    """The trained parameters of a model, and its blocks.
+
+    names       of the parameters, in order: all that the optimizer changes, and no others
+    parameters  the Tensors, in that order
+    foreign     names of those that are not the model's
+    blocks      names of the blocks in the order in which they first ran; before that, in that of their definition
+    block_of    for each parameter, the place of its block in `blocks`
+    modules     the Module of each block, None for one that has none
+    chain       the blocks that make the depth: the longest row of blocks of one container, or all of them
+    """
+
+    def __init__(self, model: Module | Mapping[str, Tensor] | Iterable[Tensor], trained: Iterable[Tensor]) -> None:
+        named = _named_parameters(model)
+        trained = list(dict.fromkeys(trained))
+        self._by_tensor = named
+        self._paths = {module: path for path, module in model.named_modules()} if isinstance(model, Module) else {}
+        self.names = [named.get(p) or p.label or f"parameter {i}" for i, p in enumerate(trained)]
+        self.parameters = trained
+        self.foreign = {name for name, p in zip(self.names, trained, strict=True) if p not in named}
+        found = dict(_blocks(model, "")) if isinstance(model, Module) else {}
+        owners = [_owner(name, found) for name in self.names]
+        held = dict.fromkeys([*found, *owners])
+        self.blocks = [name for name in held if name in owners or name in found]
+        self.modules = {name: found.get(name) for name in self.blocks}
+        self._owners = owners
+        self.chain = _chain(self.blocks, found)
+        self._place()
+
+    def in_order_of(self, calls: Iterable[str]) -> None:
+        """Put the blocks into the order in which they ran; those that never did come first, as tables of weights."""
+        ran = list(dict.fromkeys(calls))
+        self.blocks = [name for name in self.blocks if name not in ran] + ran
+        self.chain = [name for name in self.blocks if name in self.chain]
+        self._place()
+
+    def name_of(self, leaf: Any) -> str:
+        """The name of a parameter, "" for any other tensor."""
+        return self._by_tensor.get(leaf, "")
+
+    def place_of(self, node: Any) -> str:
+        """A node in words: its operation, and the part of the model in which it was made."""
+        what = f"{node._op!r} of shape {node._data.shape}" if node._op else self.name_of(node) or "a leaf"
+        scope = node._scope
+        while scope is not None:
+            path = self._paths.get(scope.module, "") if scope.module is not None else ""
+            if path:
+                return f"{what} in {path}"
+            scope = scope.parent
+        return what
+
+    def _place(self) -> None:
+        places = {name: i for i, name in enumerate(self.blocks)}
+        self.block_of = [places[owner] for owner in self._owners]
+
+
+def _named_parameters(model: Any) -> dict[Tensor, str]:
+    if isinstance(model, Module):
+        return {p: name for name, p in model.named_parameters()}
+    if isinstance(model, Mapping):
+        pairs = list(model.items())
+    elif isinstance(model, Iterable) and not isinstance(model, Tensor):
+        tensors = list(model)
+        pairs = [(getattr(p, "label", "") or f"parameter {i}", p) for i, p in enumerate(tensors)]
+    else:
+        raise TypeError(f"monitor: takes a Module, or Tensors by name ({{'w': w}}), got {kind(model)}")
+    for name, p in pairs:
+        if not isinstance(p, Tensor) or not isinstance(name, str):
+            raise TypeError(f"monitor: takes a Module, or Tensors by name, got {kind(p)} under {name!r}")
+    return {p: name for name, p in pairs}
+
+
+def _blocks(module: Module, prefix: str) -> list[tuple[str, Module]]:
+    """The parts of a model that a person would call its blocks: its children, with containers opened, and a child that
+    is all there is opened too."""
+    children = [(name, child) for name, child in module.named_children() if any(True for _ in child.parameters())]
+    if len(children) == 1 and not isinstance(children[0][1], _CONTAINERS) and not module._parameters:
+        name, child = children[0]
+        inside = _blocks(child, f"{prefix}{name}.")
+        return inside or [(f"{prefix}{name}", child)]
+    found = []
+    for name, child in children:
+        if isinstance(child, _CONTAINERS):
+            found += _blocks(child, f"{prefix}{name}.")
+        else:
+            found.append((f"{prefix}{name}", child))
+    return found
+
+
+def _owner(parameter: str, blocks: Mapping[str, Module]) -> str:
+    """The block that a parameter belongs to; one that lies in none of them is a block of its own."""
+    owners = [name for name in blocks if parameter == name or parameter.startswith(f"{name}.")]
+    return max(owners, key=len) if owners else parameter
+
+
+def _chain(blocks: list[str], found: Mapping[str, Module]) -> list[str]:
+    rows: dict[str, list[str]] = {}
+    for name in blocks:
+        container, _, last = name.rpartition(".")
+        if name in found and last.isdigit():
+            rows.setdefault(container, []).append(name)
+    longest = max(rows.values(), key=len, default=[])
+    return longest if len(longest) > 1 else [name for name in blocks if name in found]

@@ -1,0 +1,95 @@
+"""What the gradient of a model's scores tells of the loss, however the loss was written.
+
+The mean cross entropy of scores z over N places has the gradient (softmax(z) - onehot(y)) / N. So from z and its
+gradient g, y is where g is negative, and -g[y] / (1 - softmax(z)[y]) is the weight with which that place counts: 1 / N
+in a mean, 1 in a sum, 40 / N in a mean times 40. Nothing of this needs the targets, or to know which functions the loss
+was made of. Where the gradient has another form (other losses, soft targets) nothing is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorgrad.node import quiet
+
+_MOST = 120_000  # elements of the scores that are looked at
+_FEWEST = 64  # places, at least, where there are so many
+_LOSSES = ("cross_entropy", "log_softmax")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What was found.
+
+    classes  how many there are
+    places   how many scores are for: the rows
+    total    the sum of the weights of all places: 1 for a mean, `places` for a sum
+    mean     the mean cross entropy over the places that were looked at, in nats
+    targets  the class that each of the first places was told is right, -1 where it does not count
+    """
+
+    classes: int
+    places: int
+    total: float
+    mean: float
+    targets: np.ndarray
+
+
+def scores_of(graph: Sequence[Any], outputs: Sequence[Any], scaled_by: float = 1.0) -> Scores | None:
+    """Looks at the operand of the loss in `graph`, or at the model's last output. None where the gradient is not that
+    of a cross entropy."""
+    for z, axis in _candidates(graph, outputs):
+        if z._held_grad is not None and z._data.ndim and z._data.dtype.kind == "f":
+            found = _read(_rows(z._data, axis), _rows(z._held_grad, axis), scaled_by)
+            if found is not None:
+                return found
+    return None
+
+
+def _candidates(graph: Sequence[Any], outputs: Sequence[Any]) -> list[tuple[Any, int]]:
+    """(tensor, axis of its classes) of what may be scores."""
+    below = [node for node in graph if node._op in _LOSSES and node._prev]
+    found = [
+        (node._prev[0], 1 if node._op == "cross_entropy" and node._prev[0]._data.ndim > 1 else -1) for node in below
+    ]
+    return [*found[-1:], *[(z, -1) for z in outputs[-1:]]]
+
+
+def _rows(a: np.ndarray, axis: int) -> np.ndarray:
+    """(places, classes)."""
+    a = np.moveaxis(a, axis, -1)
+    return a.reshape(-1, a.shape[-1])
+
+
+@quiet
+def _read(z: np.ndarray, g: np.ndarray, scaled_by: float) -> Scores | None:
+    places, classes = z.shape
+    if classes < 2 or not places:
+        return None
+    looked = min(places, max(_FEWEST, _MOST // classes))
+    z, g = z[:looked].astype(np.float64), g[:looked].astype(np.float64) / scaled_by
+    if not (np.isfinite(z).all() and np.isfinite(g).all()):
+        return None
+    p = np.exp(z - z.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    rows = np.arange(looked)
+    y = g.argmin(1)
+    counts = g[rows, y] < 0
+    if not counts.any():
+        return None
+    weight = np.where(counts, -g[rows, y] / np.maximum(1 - p[rows, y], 1e-12), 0.0)
+    told = weight[:, None] * p
+    told[rows, y] -= weight
+    sure = 1 - p[rows, y] > 1e-4  # where the right class is certain already, its gradient is rounding
+    if not (counts & sure).any() or np.abs(told - g)[counts & sure].max() > 1e-2 * np.abs(g[counts & sure]).max():
+        return None
+    usual = float(np.median(weight[counts & sure]))
+    weight = np.where(counts & ~sure, usual, weight)
+    total = float(weight.sum()) * places / looked
+    mean = float(np.average(-np.log(np.maximum(p[rows, y], 1e-300)), weights=weight)) if total else math.nan
+    return Scores(classes, places, total, mean, np.where(counts, y, -1))

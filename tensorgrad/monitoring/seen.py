@@ -1,0 +1,114 @@
+"""What is seen of one backward pass and of one step: the evidence that the checks judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from micrograd.backprop import topological_order
+from tensorgrad.monitoring.measure import nonfinite, norm
+from tensorgrad.monitoring.parts import Parts
+from tensorgrad.monitoring.scores import Scores, scores_of
+
+MODEL = "<model>"
+"""The name under which the outputs of the whole model are kept."""
+
+
+@dataclass(eq=False)
+class Pass:
+    """One backward pass that came to trained parameters; it holds the graph, so it must not be kept.
+
+    step      the step that it is for, from 1
+    number    which pass since the last step, from 1
+    roots     the tensors that it began at
+    graph     all nodes below them, operands first
+    parts     names and parameters
+    norms     of each parameter's gradient, as it was before clipping; nan for a parameter without one. A GradScaler's
+              factor is divided out
+    outputs   for each block that ran since the last step, and for the model ("<model>"), the tensors that it returned
+    inputs    the first whole-number array that the model was called with, None if there was none
+    leftover  places of the parameters that still held a gradient of an earlier step when this pass began
+    """
+
+    step: int
+    number: int
+    roots: Sequence[Any]
+    graph: list[Any]
+    parts: Parts
+    norms: np.ndarray
+    outputs: dict[str, list[Any]]
+    inputs: np.ndarray | None
+    leftover: list[int]
+    scaled_by: float = 1.0
+
+    @property
+    def loss(self) -> float:
+        """The value at the roots' first, without a GradScaler's factor; nan where it is no single number."""
+        data = self.roots[0]._data
+        return float(data.reshape(-1)[0]) / self.scaled_by if data.size == 1 else math.nan
+
+    @cached_property
+    def inside(self) -> set[Any]:
+        """The graph as a set."""
+        return set(self.graph)
+
+    @cached_property
+    def nonfinite(self) -> np.ndarray:
+        """For each parameter, how many elements of its gradient are inf or nan."""
+        held = [p._grad for p in self.parts.parameters]
+        bad = ~np.isfinite(self.norms)
+        return np.array([nonfinite(g) if b and g is not None else 0 for g, b in zip(held, bad, strict=True)])
+
+    def output_norm(self, block: str) -> float:
+        """The norm of the gradient at what a block returned, of all its calls together; nan where none came there."""
+        found = [x._held_grad for x in self.outputs.get(block, ())]
+        norms = [norm(g) / self.scaled_by for g in found if g is not None]
+        return math.hypot(*norms) if norms else math.nan
+
+    @cached_property
+    def reached(self) -> np.ndarray:
+        """For each parameter, whether this pass came to it."""
+        return np.array([p in self.inside and p._grad is not None for p in self.parts.parameters], dtype=bool)
+
+    @cached_property
+    def scores(self) -> Scores | None:
+        """What the gradient of the model's scores says of the loss; None where there are none to be found."""
+        return scores_of(self.graph, self.outputs.get(MODEL, []), self.scaled_by)
+
+
+@dataclass(eq=False)
+class Step:
+    """One step of the optimizer.
+
+    number    from 1
+    passes    backward passes since the one before
+    parts     names and parameters
+    norms     of each parameter's gradient after the last pass, before clipping
+    ratios    norm of the change of each parameter over the norm of the parameter before; nan where it was all zeros
+    moved     for each parameter, whether any element changed
+    rates     the learning rate of each parameter
+    is_moving whether any parameter had a gradient other than zeros when the step was taken
+    last      the pass before it, None if there was none
+    """
+
+    number: int
+    passes: int
+    parts: Parts
+    norms: np.ndarray
+    ratios: np.ndarray
+    moved: np.ndarray
+    rates: np.ndarray
+    is_moving: bool
+    last: Pass | None = None
+
+
+def graph_below(roots: Sequence[Any]) -> list[Any]:
+    """Every node that any of `roots` depends on, once, operands first."""
+    if len(roots) == 1:
+        return topological_order(roots[0])
+    return list(dict.fromkeys(node for root in roots for node in topological_order(root)))
