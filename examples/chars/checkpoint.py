@@ -14,6 +14,13 @@ from chars.settings import Settings
 from tensorgrad.models import GPT
 
 _FORMAT = "char_gpt 1"
+_KINDS = {
+    **dict.fromkeys(("text_name", "text_sha256", "vocabulary"), str),
+    **dict.fromkeys(("model", "optimizer", "gradients", "generators"), dict),
+    **dict.fromkeys(("losses", "norms", "held_out", "findings"), list),
+    "step": int,
+    "seconds": float,
+}
 
 
 @dataclass
@@ -76,7 +83,13 @@ def load(path: str | Path) -> Checkpoint:
         raise Refused(f"{str(path)!r} is no checkpoint of a character model: char_gpt.py writes them")
     with fitting(path):
         fields = {name: content[name] for name in Checkpoint.__dataclass_fields__}
-        return Checkpoint(**{**fields, "settings": Settings(**fields["settings"])})
+        found = Checkpoint(**{**fields, "settings": Settings(**fields["settings"])})
+        for name, wanted in _KINDS.items():
+            if not isinstance(getattr(found, name), wanted):
+                raise TypeError(f"{name} is a {type(getattr(found, name)).__name__}")
+        if not len(found.losses) == len(found.norms) == found.step:
+            raise ValueError(f"{len(found.losses)} losses and {len(found.norms)} norms of {found.step} steps")
+        return found
 
 
 def load_model(path: str | Path) -> tuple[GPT, str]:

@@ -74,7 +74,6 @@ class Run:
         self._saved: int | None = None  # the step that is in the file
         self._resumed: Path | None = None
         self._watch: Any = None
-        self._told = 0  # of the monitor's findings
 
     # -- on from a checkpoint --------------------------------------------------------------------------------------
 
@@ -102,8 +101,6 @@ class Run:
                 parameters[name].grad = gradient
             self._batches.set_state(found.generators["batches"])
             tensorgrad.set_rng_state(found.generators["default"])
-            if not len(found.losses) == len(found.norms) == found.step:
-                raise ValueError(f"{len(found.losses)} losses of {found.step} steps")
         self.step, self._before = found.step, found.seconds
         self._losses, self._norms, self._scores = found.losses, found.norms, found.held_out
         self._findings = found.findings
@@ -154,7 +151,15 @@ class Run:
         self._progress = Progress(self.settings.steps, self.step, progress)
         try:
             if monitor:
-                self._watch = watched(self.model, self.optimizer, place, self.step, self.settings.accumulate)
+                log = None if place is None else place / "monitor.jsonl"
+                self._watch = watched(
+                    self.model,
+                    self.optimizer,
+                    log=log,
+                    accumulate=self.settings.accumulate,
+                    say=self._found,
+                    after=self.step,
+                )
             with Signals() as self._signals:
                 self._last = time.perf_counter()
                 yield
@@ -209,7 +214,6 @@ class Run:
             }
         )
         self._progress.step(step, loss, norm, speed)
-        self._tell()
         if self._on_step is not None:
             self._on_step(step, loss, norm)
         if step % self._every == 0 or step == self.settings.steps:
@@ -225,19 +229,15 @@ class Run:
         self._scores.append([self.step, score])
         self._log.write({"kind": "held_out", "step": self.step, "nats": score})
         self._progress.say(f"step {self.step}: held-out text {score:.3f} nats a character")
-        if self._watch is not None and hasattr(self._watch, "held_out"):
+        if self._watch is not None:
             self._watch.held_out(score)
-            self._tell()
 
-    def _tell(self) -> None:
-        """What the monitor has found since."""
-        new = [] if self._watch is None else self._watch.findings[self._told :]
-        self._told += len(new)
-        for found in new:
-            self._findings.append(
-                {"step": found.step, "check": found.check, "names": list(found.names), "text": found.text}
-            )
-            self._progress.say(f"step {found.step}, {found.check}: {found.text}")
+    def _found(self, found: Any) -> None:
+        """Show what the monitor says, and keep it."""
+        self._progress.say(f"monitor: {found}")
+        self._findings.append(
+            {"step": found.step, "check": found.check, "names": list(found.names), "text": found.text}
+        )
 
     def _save(self) -> None:
         if self._path is not None and self._saved != self.step:
@@ -262,10 +262,7 @@ class Run:
         )
 
 
-def watched(model: GPT, optimizer: Any, folder: Path | None, step: int, accumulate: int) -> Any:
-    """The monitor on this run; its log lies in the folder, one for each part of a run that was resumed."""
+def watched(model: GPT, optimizer: Any, **settings: Any) -> Any:
+    """The monitor on this run, or None where there is none yet."""
     monitor = getattr(tensorgrad, "monitor", None)
-    if monitor is None:
-        return None
-    log = None if folder is None else folder / (f"monitor-from-{step}.jsonl" if step else "monitor.jsonl")
-    return monitor(model, optimizer, log=log, accumulate=accumulate)
+    return None if monitor is None else monitor(model, optimizer, **settings)
