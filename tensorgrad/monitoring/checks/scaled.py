@@ -79,8 +79,8 @@ def _said(factor: float, scores: Scores, loss: float) -> str:
         f"the loss is {times} times the mean cross entropy: it is {loss:.4g} where the scores cost {scores.mean:.4g} a "
         f"place (guessing among {scores.classes} classes costs ln {scores.classes} = {math.log(scores.classes):.2f}), "
         f"and so is its gradient at the scores. Adam's steps do not show it, SGD's are {times} times too long, and "
-        f"clipping cuts at another place. Take the factor out (where {times} passes are summed: divide by their number, "
-        "and declare accumulate=)."
+        f"clipping cuts at another place. Take the factor out (where {times} passes are summed: divide by their "
+        "number, and declare accumulate=)."
         if factor > 1
         else f"the loss is {times} times the mean cross entropy: it is {loss:.4g} where the scores cost "
         f"{scores.mean:.4g} a place, and so is its gradient at the scores. Take the factor out; where the gradients of "
