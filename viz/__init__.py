@@ -10,6 +10,8 @@ from viz.graph import Graph, snapshot
 from viz.page import Page, step
 from viz.trace import Step, Trace, trace
 from viz.training.curves import draw_runs
+from viz.training.log import Run, read_run
+from viz.training.picture import draw_run
 from viz.uses.picture import draw_uses
 from viz.uses.result import Split, Use, Uses
 from viz.uses.run import uses
@@ -19,6 +21,7 @@ __all__ = [
     "Drawing",
     "Graph",
     "Page",
+    "Run",
     "Split",
     "Step",
     "Trace",
@@ -27,9 +30,11 @@ __all__ = [
     "animate",
     "compare",
     "draw",
+    "draw_run",
     "draw_runs",
     "draw_uses",
     "frames",
+    "read_run",
     "recording",
     "scope",
     "snapshot",

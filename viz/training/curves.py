@@ -15,6 +15,7 @@ import numpy as np
 from viz.errors import UserError
 from viz.training import paper
 from viz.training.ends import End, spread, write_ends
+from viz.training.log import Run, run_of
 from viz.training.thinning import columns
 
 _MOST_RUNS = 24
@@ -57,7 +58,7 @@ def draw_runs(
 ) -> Path:
     """Draw the losses of several runs into one file, .png, .svg or .pdf, and return its path.
 
-    losses     by the run's name: one loss a step, from step 1 on, in nats
+    losses     by the run's name: one loss a step, from step 1 on, in nats; or the path of a monitor's log
     baselines  levels to compare with, in nats, as dotted lines
     together   all runs in one panel, with their names at their ends; else a panel for each beside the first run, which
                shows runs that differ by orders of magnitude
@@ -77,6 +78,10 @@ def draw_runs(
 
 def curve_of(label: str, losses: Any, smooth: int | None = None) -> Curve:
     """The curve of a run. Raises UserError, naming it, for what is no list of numbers."""
+    steps = None
+    if isinstance(losses, (str, os.PathLike, Run)) or hasattr(losses, "records"):
+        run = run_of(losses)
+        losses, steps = run.loss, run.steps
     try:
         values = np.asarray(losses, dtype=np.float64)
     except (TypeError, ValueError):
@@ -87,7 +92,8 @@ def curve_of(label: str, losses: Any, smooth: int | None = None) -> Curve:
     if window < 1:
         raise UserError(f"smooth={smooth} is no number of steps: give 1 or more")
     window -= window % 2 == 0  # as many before a step as after it
-    return Curve(label, np.arange(1, len(values) + 1), values, mean_around(values, window), window)
+    steps = np.arange(1, len(values) + 1) if steps is None else steps
+    return Curve(label, steps, values, mean_around(values, window), window)
 
 
 def mean_around(x: np.ndarray, window: int) -> np.ndarray:
@@ -191,6 +197,7 @@ def _scale(axes: Any, scale: str, seen: list[np.ndarray], theme: paper.Theme) ->
     if scale == "log":
         factor = max((high / low) ** 0.06, 1.05)
         axes.set_ylim(low / factor, high * factor)
+        paper.logarithmic(axes, theme)
     else:
         margin = max((high - low) * 0.06, abs(high) * 0.02, 1e-12)
         axes.set_ylim(low - margin, high + margin)

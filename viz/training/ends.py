@@ -37,7 +37,7 @@ def write_ends(axes: Any, ends: Sequence[End], theme: Theme) -> None:
             xytext=(box.width + 12, height),
             textcoords="axes pixels",
             arrowprops={"arrowstyle": "-", "color": end.colour, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 0},
-            color=end.colour,
+            color=theme.ink,
             fontsize=SMALL,
             va="center",
             annotation_clip=False,

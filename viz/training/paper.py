@@ -10,8 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from viz import files
 from viz.errors import UserError
+from viz.text import MINUS
 
 SUFFIXES = (".png", ".svg", ".pdf")
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.4)), (0, (7, 2, 1.5, 2)), (0, (11, 3)), (0, (4, 1.5, 1, 1.5, 1, 1.5)))
@@ -43,7 +46,7 @@ _THEMES = {
         muted="#565f6d",
         line="#d5d9e0",
         series=("#005f96", "#b34700", "#00735a", "#7a3e9d", "#7d6200", "#a30d3d"),
-        zero="#ffffff",
+        zero="#e3e0f2",
         odd="#c2003f",
     ),
     "dark": Theme(
@@ -99,6 +102,21 @@ def axes(figure: Any, box: tuple[float, float, float, float], theme: Theme) -> A
     drawn.grid(True, color=theme.line, linewidth=0.6, alpha=0.7)
     drawn.set_axisbelow(True)
     return drawn
+
+
+def logarithmic(axes: Any, theme: Theme) -> None:
+    """Make the upward axis logarithmic, with as many plain numbers on it as it has room for; its limits must stand."""
+    axes.set_yscale("log")
+    ticker = module("ticker")
+    low, high = axes.get_ylim()
+    decades = np.log10(high / low)
+    if decades < 0.7:
+        axes.yaxis.set_major_locator(ticker.MaxNLocator(4))
+    else:
+        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,), numticks=6))
+    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:.6g}".replace("-", MINUS)))
+    axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+    axes.tick_params(axis="y", which="minor", color=theme.line)
 
 
 def write(figure: Any, left: float, top: float, text: str, theme: Theme, **style: Any) -> Any:
