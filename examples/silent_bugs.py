@@ -1,0 +1,125 @@
+"""Five runs of a character model, four of them with a bug that raises nothing, and what was said of each.
+
+    python examples/silent_bugs.py
+    python examples/silent_bugs.py --text my_book.txt --folder runs/my-book
+    python examples/silent_bugs.py --steps 200 --folder runs/short
+
+Writes silent_bugs.md, silent_bugs.json and the losses as a picture. Runs that are in the folder already are not run
+again, so after Ctrl-C the same command goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from chars.corpus import DEFAULT, Corpus, read_text
+from chars.errors import Interrupted, Refused
+from chars.five_runs import five_runs
+from chars.five_table import LABELS, as_dict, as_markdown
+from chars.logs import to_json
+from chars.settings import Settings
+
+import viz
+from viz.errors import UserError
+from viz.files import write
+
+NAME = "silent_bugs.py"
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is missing and write the table. Returns the exit status: 0, 2 for bad input, 128 + a signal's number."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        run(parser().parse_args(given))
+        sys.stdout.flush()
+    except (Refused, UserError) as error:
+        return complain(str(error), 2)
+    except Interrupted as interruption:
+        command = shlex.join(["python", f"examples/{NAME}", *(word for word in given if word != "--again")])
+        return complain(f"interrupted after step {interruption.step}; to go on: {command}", 128 + interruption.signal)
+    except KeyboardInterrupt:
+        return complain("stopped at once; what was written before is whole", 130)
+    except BrokenPipeError:  # `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+def run(options: argparse.Namespace) -> None:
+    """The five runs, then the table, then the picture, so that a picture that fails costs neither."""
+    folder = Path(options.folder)
+    picture = Path(options.output) if options.output else folder / "curves.png"
+    if picture.suffix.lower() not in PICTURES:
+        raise Refused(f"-o {options.output}: a picture's name ends in {', '.join(PICTURES)}")
+    settings = Settings(**{name: getattr(options, name) for name in ("text", *WHOLE)})
+    corpus = Corpus(read_text(settings.text), str(settings.text or DEFAULT))
+    corpus.require(settings.context)
+    found = list(five_runs(settings, corpus, folder, again=options.again, say=say))
+    content = as_dict(found, corpus, settings, len(os.sched_getaffinity(0)))
+    table = as_markdown(content, settings)
+    write(folder / "silent_bugs.md", table)
+    write(folder / "silent_bugs.json", to_json(content) + "\n")
+    print(to_json(content) if options.json else table, end="\n" if options.json else "")
+    viz.draw_runs(
+        {LABELS[finished.bug]: finished.losses for finished in found},
+        picture,
+        baselines={"letter frequencies": corpus.letter_frequencies, "uniform": corpus.uniform},
+        title="Training loss of the five runs",
+    )
+    say(f"wrote {folder / 'silent_bugs.md'}, {folder / 'silent_bugs.json'} and {picture}")
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def complain(text: str, status: int) -> int:
+    say(f"{NAME}: {' '.join(text.split())}")
+    return status
+
+
+class Parser(argparse.ArgumentParser):
+    """One that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Refused(f"{message} (see --help)")
+
+
+WHOLE = {
+    "steps": "updates of the weights in each run",
+    "seed": "of the first weights and the batches",
+    "blocks": "transformer blocks",
+    "heads": "attention heads in each",
+    "width": "numbers that a character is inside",
+    "context": "characters that the model sees at most",
+    "batch": "sequences in a batch",
+    "warmup": "steps over which the learning rate rises",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    usual: dict[str, Any] = vars(Settings())
+    found = Parser(
+        prog=NAME,
+        description="Train a small GPT five times, four times with a bug that raises nothing, and compare.",
+        epilog="Settings that are not given are those in parentheses. A run takes minutes at these sizes.",
+    )
+    found.add_argument("--text", metavar="FILE", help="a UTF-8 file (the documentation that Python's help() shows)")
+    for name, what in WHOLE.items():
+        found.add_argument(f"--{name}", type=int, default=usual[name], metavar="N", help=f"{what} ({usual[name]})")
+    found.add_argument("--folder", default="runs/silent-bugs", metavar="FOLDER", help="for all files (%(default)s)")
+    found.add_argument("--again", action="store_true", help="replace the runs that are in the folder")
+    found.add_argument("-o", "--output", metavar="PICTURE", help="the curves: .png, .svg or .pdf (curves.png there)")
+    found.add_argument("--json", action="store_true", help="the results as one JSON object on stdout, not the table")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
