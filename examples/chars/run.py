@@ -20,6 +20,7 @@ from chars.scoring import held_out_score
 from chars.settings import Settings
 from chars.signals import Signals
 from tensorgrad.models import GPT
+from tensorgrad.monitoring import Finding, Monitor
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,11 @@ class Result:
 
 
 class Run:
-    """A run in progress. See `training.train` for the arguments; `batches` is the generator that batches come from."""
+    """A run in progress. See `training.train` for the arguments; `batches` is the generator that batches come from.
+
+    step   the last that was done
+    watch  the monitor, which is told of held-out scores and closed at the end
+    """
 
     def __init__(
         self,
@@ -64,6 +69,7 @@ class Run:
             raise Refused(f"--every is {every}; it must be 1 or more")
         self.settings, self.corpus, self.model, self.optimizer = settings, corpus, model, optimizer
         self.step = 0
+        self.watch: Monitor | None = None
         self._batches, self._every, self._on_step = batches, every, on_step
         self._losses: list[float] = []
         self._norms: list[float] = []
@@ -73,7 +79,7 @@ class Run:
         self._path: Path | None = None
         self._saved: int | None = None  # the step that is in the file
         self._resumed: Path | None = None
-        self._watch: Any = None
+        self._folder: Path | None = None
 
     # -- on from a checkpoint --------------------------------------------------------------------------------------
 
@@ -132,42 +138,31 @@ class Run:
         folder: str | Path | None,
         checkpoint: str | Path | None,
         *,
-        monitor: bool,
         progress: bool,
         overwrite: bool,
     ) -> Iterator[None]:
         """Around the loop: opens what is written to, and closes it however the loop ends."""
-        place = None if folder is None else Path(folder)
+        self._folder = None if folder is None else Path(folder)
         if checkpoint is None and self._resumed is not None:
             checkpoint = self._resumed
-        if checkpoint is None and place is not None:
-            checkpoint = place / "checkpoint.npz"
+        if checkpoint is None:
+            checkpoint = self.file("checkpoint.npz")
         self._path = None if checkpoint is None else Path(checkpoint)
-        if place is None and self._path is not None:
-            place = self._path.parent
+        if self._folder is None and self._path is not None:
+            self._folder = self._path.parent
         self._start = time.perf_counter()
         self._open(overwrite)
-        self._log = Log(None if place is None else place / "log.jsonl", after=self.step)
+        self._log = Log(self.file("log.jsonl"), after=self.step)
         self._progress = Progress(self.settings.steps, self.step, progress)
         try:
-            if monitor:
-                log = None if place is None else place / "monitor.jsonl"
-                self._watch = watched(
-                    self.model,
-                    self.optimizer,
-                    log=log,
-                    accumulate=self.settings.accumulate,
-                    say=self._found,
-                    after=self.step,
-                )
             with Signals() as self._signals:
                 self._last = time.perf_counter()
                 yield
                 if not self._scores or self._scores[-1][0] != self.step:  # a finished run that was resumed has one
                     self._score()
         finally:
-            if self._watch is not None:
-                self._watch.close()
+            if self.watch is not None:
+                self.watch.close()
             self._progress.close()
             self._log.close()
 
@@ -229,15 +224,19 @@ class Run:
         self._scores.append([self.step, score])
         self._log.write({"kind": "held_out", "step": self.step, "nats": score})
         self._progress.say(f"step {self.step}: held-out text {score:.3f} nats a character")
-        if self._watch is not None:
-            self._watch.held_out(score)
+        if self.watch is not None:
+            self.watch.held_out(score)
 
-    def _found(self, found: Any) -> None:
-        """Show what the monitor says, and keep it."""
-        self._progress.say(f"monitor: {found}")
-        self._findings.append(
-            {"step": found.step, "check": found.check, "names": list(found.names), "text": found.text}
-        )
+    def found(self, finding: Finding) -> None:
+        """Show what the monitor says, and keep it; what was kept before the run was resumed is kept once."""
+        self._progress.say(f"monitor: {finding}")
+        told = [(kept["check"], kept["names"]) for kept in self._findings]
+        if (finding.check, list(finding.names)) not in told:
+            self._findings.append(asdict(finding) | {"names": list(finding.names)})
+
+    def file(self, name: str) -> Path | None:
+        """The path of a file of this name in the run's folder; None where nothing is written."""
+        return None if self._folder is None else self._folder / name
 
     def _save(self) -> None:
         if self._path is not None and self._saved != self.step:
@@ -260,9 +259,3 @@ class Run:
             model=self.model,
             corpus=self.corpus,
         )
-
-
-def watched(model: GPT, optimizer: Any, **settings: Any) -> Any:
-    """The monitor on this run, or None where there is none yet."""
-    monitor = getattr(tensorgrad, "monitor", None)
-    return None if monitor is None else monitor(model, optimizer, **settings)

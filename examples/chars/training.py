@@ -64,7 +64,16 @@ def train(
     if resume is not None:
         run.restore(resume)
 
-    with run.recorded(folder, checkpoint, monitor=monitor, progress=progress, overwrite=overwrite):
+    with run.recorded(folder, checkpoint, progress=progress, overwrite=overwrite):
+        if monitor:
+            run.watch = tensorgrad.monitor(
+                model,
+                optimizer,
+                log=run.file("monitor.jsonl"),
+                accumulate=settings.accumulate,
+                say=run.found,
+                after=run.step,
+            )
         for step in range(run.step + 1, settings.steps + 1):
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate(step)
