@@ -1,4 +1,4 @@
-"""The command line: plusequals draw | step | compare | uses | demo."""
+"""The command line: plusequals draw | step | compare | uses | run | demo."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from viz.commands import compare, demo, draw, step, uses
+from viz.commands import compare, demo, draw, run, step, uses
 from viz.errors import UserError
 
-_COMMANDS = {"draw": draw, "step": step, "compare": compare, "uses": uses, "demo": demo}
+_COMMANDS = {"draw": draw, "step": step, "compare": compare, "uses": uses, "run": run, "demo": demo}
 _SHORT_OPTIONS = ("-o", "-h")
 
 _BAD_INPUT = 2

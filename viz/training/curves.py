@@ -254,6 +254,7 @@ def _across(axes: Any, curves: list[Curve], theme: paper.Theme) -> None:
     """Limits from the first step to the last."""
     last = max((int(curve.steps[-1]) for curve in curves if len(curve.steps)), default=1)
     axes.set_xlim(*((1, last) if last > 1 else (0.5, 1.5)))
+    paper.steps_across(axes)
     axes.set_xlabel("step", color=theme.muted, fontsize=paper.SMALL)
 
 

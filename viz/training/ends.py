@@ -36,7 +36,14 @@ def write_ends(axes: Any, ends: Sequence[End], theme: Theme) -> None:
             xy=(end.x, end.y),
             xytext=(box.width + 12, height),
             textcoords="axes pixels",
-            arrowprops={"arrowstyle": "-", "color": end.colour, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 0},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": end.colour,
+                "linewidth": 0.9,
+                "linestyle": (0, (1, 1.5)),  # so that it is not taken for the curve going on
+                "shrinkA": 2,
+                "shrinkB": 0,
+            },
             color=theme.ink,
             fontsize=SMALL,
             va="center",

@@ -19,9 +19,10 @@ _ROW = 0.2  # inches
 _LOWEST, _HIGHEST = 0.9, 6.5
 _LABEL = 12.5  # pixels that a name takes
 _LONGEST = 34  # characters of a name
-_MOST_NUMBERED = 12  # rows that keep their name because a finding is about them
+NOT_OWN = "no weights of its own"
+"""Of a block that shares those of another, as a tied head."""
 
-_MISSING = {"output": "not recorded", "ratio": "no update"}
+_MOST_NUMBERED = 12  # rows that keep their name because a finding is about them
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,13 @@ class Heat:
 
     shown    the logarithm to base 10; of shares, the number itself. -inf for 0, inf for nan or inf, masked for none
     numbers  of the findings that are about each row
+    missing  why there is nothing in a row that is masked as a whole
     """
 
     quantity: str
     names: Sequence[str]
     numbers: Sequence[str]
+    missing: Sequence[str]
     shown: np.ma.MaskedArray
 
     @property
@@ -66,7 +69,9 @@ def heat_of(run: Run, quantity: str, level: str, names: Sequence[str], time: Tim
     if quantity != "zeros":
         with np.errstate(divide="ignore"):
             medians = np.ma.masked_array(np.log10(medians.filled(1.0)), np.ma.getmaskarray(medians))
-    return Heat(quantity, names, [_about(run, level, name) for name in names], medians)
+    numbers = [_about(run, level, name) for name in names]
+    missing = [_missing(quantity) if level == "parameters" or run.owned(name) else NOT_OWN for name in names]
+    return Heat(quantity, names, numbers, missing, medians)
 
 
 def height_of(rows: int) -> float:
@@ -151,7 +156,7 @@ def _name_missing(axes: Any, heat: Heat, time: Timeline, theme: paper.Theme, pix
         axes.text(
             (time.edges[0] + time.edges[-1]) / 2,
             row,
-            _missing(heat),
+            heat.missing[row],
             ha="center",
             va="center",
             color=theme.ink,
@@ -160,8 +165,8 @@ def _name_missing(axes: Any, heat: Heat, time: Timeline, theme: paper.Theme, pix
         )
 
 
-def _missing(heat: Heat) -> str:
-    return _MISSING.get(heat.quantity, "no gradient")
+def _missing(quantity: str) -> str:
+    return "no update" if quantity == "ratio" else "no gradient"
 
 
 def _onsets(heat: Heat, time: Timeline) -> tuple[np.ndarray, np.ndarray]:
@@ -182,7 +187,9 @@ def _legend(axes: Any, heat: Heat, theme: paper.Theme) -> None:
     if (shown == np.inf).any():
         handles.append(patch(facecolor=theme.odd, edgecolor=theme.odd, label="nan or inf (from ×)"))
     if np.ma.getmaskarray(heat.shown).any():
-        handles.append(patch(facecolor=theme.ground, edgecolor=theme.muted, hatch="////", label=_missing(heat)))
+        handles.append(
+            patch(facecolor=theme.ground, edgecolor=theme.muted, hatch="////", label=_missing(heat.quantity))
+        )
     if handles:
         axes.legend(
             handles=handles,

@@ -43,7 +43,7 @@ class Run:
 
     name        of the file, or ""
     blocks      names in the order of depth, from the input on
-    parameters  names, each with its block in `block_of`
+    parameters  names, in the order of their blocks, which `block_of` has
     optimizer, accumulate  as they were declared
     steps       (S,) their numbers, which rise
     loss, norm  (S,) of each step, `norm` that of all gradients before clipping; nan where none was recorded
@@ -76,6 +76,10 @@ class Run:
         if _level(level) == "parameters" and quantity == "output":
             raise UserError("outputs are those of blocks: parameters have no quantity 'output'")
         return self._tables[level][list(QUANTITIES).index(quantity)]
+
+    def owned(self, block: str) -> tuple[str, ...]:
+        """The names of a block's own parameters: a tied head has none."""
+        return tuple(name for name in self.parameters if self.block_of.get(name) == block)
 
     def __repr__(self) -> str:
         return f"<Run, {len(self.steps)} steps of {len(self.blocks)} blocks, {len(self.findings)} findings>"
@@ -231,11 +235,17 @@ class _Rows:
 
     def run(self, name: str) -> Run:
         head = self.head or {"optimizer": "", "accumulate": 1}
+        parameters, places = list(self.names["parameters"]), self.names["blocks"]
+        # the log has them as the optimizer does; by depth they belong together
+        order = sorted(
+            range(len(parameters)), key=lambda i: places.get(self.block_of.get(parameters[i], ""), len(places))
+        )
+        tables = {level: self._stacked(level) for level in LEVELS}
         loss, norm = np.array(self.curves, dtype=np.float64).reshape(-1, 2).T
         return Run(
             name=name,
             blocks=tuple(self.names["blocks"]),
-            parameters=tuple(self.names["parameters"]),
+            parameters=tuple(parameters[i] for i in order),
             block_of=self.block_of,
             optimizer=head["optimizer"],
             accumulate=head["accumulate"],
@@ -243,7 +253,7 @@ class _Rows:
             loss=loss,
             norm=norm,
             findings=tuple(self.findings),
-            _tables={level: self._stacked(level) for level in LEVELS},
+            _tables=tables | {"parameters": tables["parameters"][:, order]},
         )
 
     def _stacked(self, level: str) -> np.ma.MaskedArray:

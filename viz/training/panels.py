@@ -66,7 +66,7 @@ def draw_ratios(axes: Any, run: Run, names: Sequence[str], time: Timeline, theme
         axes.set_yticks([], minor=False)
         axes.set_yticks([], minor=True)
     write_ends(axes, ends, theme)
-    return [names[i] for i in range(len(names)) if i not in moving]
+    return [name for i, name in enumerate(names) if i not in moving and run.owned(name)]
 
 
 def _plot(axes: Any, time: Timeline, line: np.ndarray, **style: Any) -> None:

@@ -61,6 +61,9 @@ _THEMES = {
 }
 
 
+THEMES = tuple(_THEMES)
+
+
 def theme_of(name: str) -> Theme:
     """The theme of that name. Raises UserError for another name."""
     if name not in _THEMES:
@@ -102,6 +105,12 @@ def axes(figure: Any, box: tuple[float, float, float, float], theme: Theme) -> A
     drawn.grid(True, color=theme.line, linewidth=0.6, alpha=0.7)
     drawn.set_axisbelow(True)
     return drawn
+
+
+def steps_across(axes: Any) -> None:
+    """Number the axis across with whole steps."""
+    axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+    axes.xaxis.set_major_formatter(module("ticker").StrMethodFormatter("{x:,.0f}"))
 
 
 def logarithmic(axes: Any, theme: Theme) -> None:

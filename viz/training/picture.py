@@ -15,6 +15,7 @@ from viz.training import paper
 from viz.training.heat import draw_heat, heat_of, height_of, shorter
 from viz.training.log import QUANTITIES, Run, run_of
 from viz.training.panels import draw_curve, draw_ratios
+from viz.training.report import facts
 from viz.training.timeline import mark_findings, timeline
 
 _WIDTH = 11.0
@@ -147,10 +148,7 @@ def _title(axes: Any, title: str, theme: paper.Theme, *, above: bool = False) ->
 
 def _head(figure: Any, run: Run, theme: paper.Theme) -> None:
     paper.write(figure, 0.15, 0.14, shorter(run.name) or "training run", theme, fontsize=12, fontweight="bold")
-    facts = [count(len(run.steps), "step"), count(len(run.blocks), "block"), count(len(run.parameters), "parameter")]
-    facts += [run.optimizer] if run.optimizer else []
-    facts += [f"gradients of {run.accumulate} passes a step"] if run.accumulate > 1 else []
-    paper.write(figure, 0.15, 0.43, ", ".join(facts), theme, color=theme.muted)
+    paper.write(figure, 0.15, 0.43, facts(run), theme, color=theme.muted)
 
 
 def _empty(run: Run, findings: list[str], lines: int, theme: paper.Theme) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from viz.training import paper
 from viz.training.ends import spread
 from viz.training.log import Run, RunFinding
-from viz.training.paper import SMALL, Theme
 from viz.training.thinning import Columns, columns
 
 
@@ -29,13 +29,13 @@ class Timeline:
         size = self.columns.size
         return "step" if size == 1 else f"step (each column of pixels: the median of {size:,} steps)"
 
-    def put(self, axes: Any, theme: Theme, *, named: bool) -> None:
+    def put(self, axes: Any, theme: paper.Theme, *, named: bool) -> None:
         """Give the axes their limits, and where `named` their numbers and words."""
         axes.set_xlim(self.edges[0], self.edges[-1])
-        axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+        paper.steps_across(axes)
         axes.tick_params(labelbottom=named)
         if named:
-            axes.set_xlabel(self.label, color=theme.muted, fontsize=SMALL)
+            axes.set_xlabel(self.label, color=theme.muted, fontsize=paper.SMALL)
 
 
 def timeline(run: Run) -> Timeline:
@@ -48,7 +48,7 @@ def timeline(run: Run) -> Timeline:
     return Timeline(shared, edges, (first + last) / 2)
 
 
-def mark_findings(axes: Any, findings: Sequence[RunFinding], theme: Theme) -> None:
+def mark_findings(axes: Any, findings: Sequence[RunFinding], theme: paper.Theme) -> None:
     """A line at each step with a finding, with the findings' numbers above it, apart from each other."""
     low, high = axes.get_xlim()
     numbered = sorted(enumerate(findings, 1), key=lambda pair: pair[1].step)
@@ -69,7 +69,7 @@ def mark_findings(axes: Any, findings: Sequence[RunFinding], theme: Theme) -> No
             ha="center",
             va="center",
             color=theme.ground,
-            fontsize=SMALL,
+            fontsize=paper.SMALL,
             fontweight="bold",
             bbox={"boxstyle": "round,pad=0.22", "facecolor": theme.odd, "edgecolor": "none"},
             arrowprops={"arrowstyle": "-", "color": theme.odd, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0},
