@@ -139,9 +139,10 @@ def _row(run: dict[str, Any], long_enough: bool) -> list[str]:
 
 def _caption(content: dict[str, Any], settings: Settings) -> str:
     text = content["text"]
+    blocks = f"{settings.blocks} block{'s' * (settings.blocks > 1)}"
     return (
         f"Nats a character; a training loss is the mean of ten steps. {settings.steps:,} steps of {settings.batch} "
-        f"sequences of {settings.context} characters, {settings.blocks} block{'s' * (settings.blocks > 1)} {settings.width} wide, seed "
+        f"sequences of {settings.context} characters, {blocks} {settings.width} wide, seed "
         f"{settings.seed}; {text['name']}, {text['characters']:,} characters, {content['vocabulary']} distinct (the "
         f"source had a text of its own, with {SOURCE_CHARACTERS}). A curve is seen to be wrong where it ends above the "
         f"letter frequencies or below a tenth of them. The runs took {minutes(content['seconds'])} together, on "
