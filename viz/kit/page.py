@@ -42,13 +42,15 @@ class Page:
         )
 
 
-def assemble(template: str, title: str, data: Any, styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """One file from parts that lie in the package viz, by their paths there: the template with `title`, the styles,
-    the data and the scripts put in, the scripts one after the other."""
+def assemble(
+    template: str | Path, title: str, data: Any, styles: Sequence[str | Path], scripts: Sequence[str | Path]
+) -> str:
+    """One file from parts: the template with `title`, the styles, the data and the scripts put in, the scripts one
+    after the other. A part is named by its path in the package viz, or is a Path, where it lies elsewhere."""
     parts = resources.files("viz")
 
-    def read(name: str) -> str:
-        return (parts / name).read_text(encoding="utf-8")
+    def read(part: str | Path) -> str:
+        return (part if isinstance(part, Path) else parts / part).read_text(encoding="utf-8")
 
     return Template(read(template)).substitute(
         title=html.escape(title),
