@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,14 @@ class Called:
             raise UserError(f"{len(leaves)} leaves are called {name}: give them labels that differ")
         if found:
             return (leaves or found)[0]
-        close = get_close_matches(name, [self.of(node) for node in candidates], n=_MOST_SUGGESTED)
-        known = close or [self.of(leaf) for leaf in self.leaves[:_MOST_SUGGESTED]]
-        hint = f"did you mean {' or '.join(clip(x) for x in dict.fromkeys(known))}?" if close else _some(known)
-        raise UserError(f"no node is called {name!r}: {hint}")
+        known = dict.fromkeys(map(self.of, candidates))
+        close = get_close_matches(name, known, n=_MOST_SUGGESTED)
+        hint = f"did you mean {' or '.join(map(clip, close))}?" if close else self._some()
+        raise UserError(f"no node is called {clip(name)}: {hint}")
+
+    def _some(self) -> str:
+        names = [clip(self.of(leaf)) for leaf in islice(self.leaves, _MOST_SUGGESTED)]
+        return f"there is {', '.join(names)}, for example" if names else "there is no leaf that takes a gradient"
 
     def _leaves(self) -> dict[Node, None]:
         """The leaves that take gradients: those that were given; by default all, without the numbers that a program of
@@ -64,18 +69,13 @@ class Called:
         return dict.fromkeys(worth or leaves)
 
 
-def _some(names: Sequence[str]) -> str:
-    return f"the leaves are called {', '.join(names)}, for example" if names else "nothing here takes a gradient"
-
-
 def _by_name(parameters: Any) -> dict[str, Node]:
     """The leaves by name that a module, a dictionary or pairs stand for. One with several names has the first."""
     given = parameters.named_parameters() if hasattr(parameters, "named_parameters") else parameters
-    pairs = (
-        list(given.items()) if isinstance(given, Mapping) else list(given) if isinstance(given, Iterable) else [None]
-    )
+    if not isinstance(given, Iterable):
+        raise UserError(f"{_TAKES}, got a {type(given).__name__}")
     found: dict[Node, str] = {}
-    for pair in pairs:
+    for pair in given.items() if isinstance(given, Mapping) else given:
         if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], Node)):
             raise UserError(f"{_TAKES}, and among these is {clip(repr(pair))}")
         found.setdefault(pair[1], pair[0])

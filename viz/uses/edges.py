@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from micrograd.backprop import Node
 
@@ -40,16 +41,25 @@ def readings(order: Sequence[Node]) -> dict[Node, list[Reading]]:
     return dict(found)
 
 
-def cut_readings(node: Node, order: Sequence[Node], *, direct: bool) -> list[Reading]:
-    """Who reads what was computed from `node` and then cut off from the graph.
+class CutReadings:
+    """Who reads what was cut off from a graph, for those who ask by the node that went into it."""
 
-    direct  only where the node itself was detached, not what other operations had made of it by then
-    """
-    found: list[Reading] = []
-    for reader in reversed(order):
-        for slot, operand in enumerate(reader._prev):
-            for cut in getattr(operand, "_cuts", ()) if not operand.requires_grad else ():
-                if cut.leads_to(node) and not (direct and cut.op):
-                    found.append(Reading(reader, slot, _HOW.get(cut.how, cut.how)))
-                    break
-    return found
+    def __init__(self, order: Sequence[Node]) -> None:
+        self._found: list[tuple[Reading, Sequence[Any]]] = []
+        for reader in reversed(order):
+            for slot, operand in enumerate(reader._prev):
+                cuts = () if operand.requires_grad else getattr(operand, "_cuts", ())
+                if cuts:
+                    self._found.append((Reading(reader, slot), cuts))
+
+    def of(self, node: Node, *, direct: bool) -> list[Reading]:
+        """Where something was read that `node` had gone into, and that was cut off.
+
+        direct  only where the node itself was detached, not what other operations had made of it by then
+        """
+        found = []
+        for reading, cuts in self._found:
+            cut = next((cut for cut in cuts if cut.leads_to(node) and not (direct and cut.op)), None)
+            if cut is not None:
+                found.append(replace(reading, cut=_HOW.get(cut.how, cut.how)))
+        return found

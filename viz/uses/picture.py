@@ -1,4 +1,4 @@
-"""A gradient split by use as a picture: the node below, who uses it above, and between them what each use sends."""
+"""A gradient split by use as a picture: a node, who uses it at its left, and between them what each use sends."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from viz.dot import BLUE, GREY, INK, VERMILION, YELLOW, new_digraph
 from viz.drawing import Drawing, suffix_of
 from viz.errors import UserError
 from viz.labels import escape, tooltip
-from viz.limits import check_picture
 from viz.text import clip, count, short
 from viz.uses.result import Split, Use, Uses
 from viz.uses.table import share_text, size_text, sum_text
 
+MOST_NODES = 6
+"""Nodes in a picture: those with the largest gradients."""
+
 MOST_DRAWN = 12
 """Uses of one node that have boxes of their own: the largest; all others have one together."""
 
-_THINNEST, _THICKEST = 1.0, 8.0  # points
+_THINNEST, _THICKEST = 1.0, 6.0  # points
 _ALIGNED = 0.1  # a cosine of less than this, either way, is told as sideways
 _SPACE = "\N{NO-BREAK SPACE}"
 _CAPTION = (
-    "On an edge: what a use sends back in one backward pass, and its share of the squared norms, as thick as that.\n{}."
+    "On an edge: what a use sends back in one backward pass, and its share of the squared norms, as thick as that."
 )
 _DARK_VERMILION = "#B34700"  # so that small text reads well on white
 
@@ -41,7 +43,8 @@ _OF_BOTH = {GREY: "dashed sends nothing", YELLOW: "thick is inf or nan"}
 def draw_uses(uses: Uses, path: str | os.PathLike[str] | None = None) -> Drawing:
     """A picture of gradients split by use; written to `path` (.png, .svg, .pdf, .dot) if one is given.
 
-    Of a node with many uses the twelve that send most are drawn, and the others as one.
+    Of many nodes the six with the largest gradients are drawn; of a node with many uses the twelve that send most, and
+    the others as one.
 
     Raises TypeError for what `viz.uses` did not return, and UserError where there is nothing to draw and as
     `Drawing.save` does.
@@ -52,12 +55,11 @@ def draw_uses(uses: Uses, path: str | os.PathLike[str] | None = None) -> Drawing
         suffix_of(path)
     if not uses.splits:
         raise UserError(f"there is nothing to draw: no leaf below {clip(uses.root)} is used more than once")
-    boxes = sum(1 + min(len(split.uses), MOST_DRAWN + 1) for split in uses)
-    check_picture(boxes, subject="the picture of these uses has")
-    dot = new_digraph(f"{clip(uses.root)}, gradients by use", boxes, "TB")
-    dot.attr(label=escape(_CAPTION.format(_meanings(uses))), labelloc="b", fontsize="11", fontcolor=GREY)
-    dot.attr(ranksep="0.6", nodesep="0.35")
-    for place, split in enumerate(uses):
+    splits = uses.splits[:MOST_NODES]
+    dot = new_digraph(f"{clip(uses.root)}, gradients by use", sum(1 + len(_shown(split)) for split in splits))
+    dot.attr(label=escape(_caption(splits, len(uses))), labelloc="b", fontsize="11", fontcolor=GREY)
+    dot.attr(nodesep="0.35")
+    for place, split in reversed(list(enumerate(splits))):  # of separate graphs dot places the first at the bottom
         _add(dot, split, f"p{place}")
     drawing = Drawing(dot.source)
     if path is not None:
@@ -65,13 +67,14 @@ def draw_uses(uses: Uses, path: str | os.PathLike[str] | None = None) -> Drawing
     return drawing
 
 
-def _meanings(uses: Uses) -> str:
-    """What the colours that are there say."""
-    kinds = {(_kind(use), bool(split.shape)) for split in uses for use in _shown(split)}
+def _caption(splits: Sequence[Split], nodes: int) -> str:
+    """What is drawn, and what the colours that are there say."""
+    kinds = {(_kind(use), bool(split.shape)) for split in splits for use in _shown(split)}
     told = [words for kind, words in _OF_NUMBERS.items() if (kind, False) in kinds]
     told += [words for kind, words in _OF_ARRAYS.items() if (kind, True) in kinds]
     told += [words for kind, words in _OF_BOTH.items() if {(kind, False), (kind, True)} & kinds]
-    return ", ".join(told).capitalize()
+    chosen = f"\nOf {nodes:,} nodes the {len(splits)} with the largest gradients." if nodes > len(splits) else ""
+    return f"{_CAPTION}\n{', '.join(told).capitalize()}.{chosen}"
 
 
 def _add(dot: graphviz.Digraph, split: Split, key: str) -> None:
@@ -83,8 +86,9 @@ def _add(dot: graphviz.Digraph, split: Split, key: str) -> None:
     left_out = [use for use in split.uses if use not in shown]
     if left_out:
         share = sum(use.share for use in left_out)
-        dot.node(f"{key}more", label=escape(count(len(left_out), "more use")), shape="box", color=GREY, fontcolor=GREY)
-        dot.edge(f"{key}more", key, label=_label([share_text(share)]), penwidth=_width(share))
+        label = escape(count(len(left_out), "more use"))
+        dot.node(f"{key}more", label=label, shape="box", style="rounded", color=GREY, fontcolor=GREY)
+        dot.edge(f"{key}more", key, label=_label(share_text(share)), fontcolor=GREY, penwidth=_width(share))
     dot.node(key, **_node_box(split))
 
 
@@ -111,7 +115,7 @@ def _node_box(split: Split) -> dict[str, str]:
     if split.part is not None:
         fields.append(f"{share_text(split.part)} of the whole squared norm")
     return {
-        "label": f"{{{'|'.join(map(escape, fields))}}}",
+        "label": "|".join(map(escape, fields)),
         "shape": "record",
         "style": "filled",
         "fillcolor": "#E3F0F9",
@@ -124,12 +128,11 @@ def _edge(use: Use) -> dict[str, str]:
     kind = _kind(use)
     if kind == GREY:
         words = [size_text(use) if use.number is None else "0", *filter(None, [use.why])]
-        return {"label": _label(words), "style": "dashed", "color": GREY, "fontcolor": GREY}
+        return {"label": _label(", ".join(words)), "style": "dashed", "color": GREY, "fontcolor": GREY}
     if kind == YELLOW:
-        return {"label": _label([_size(use)]), "color": INK, "fontcolor": INK, "penwidth": "3"}
-    lines = [_size(use), share_text(use.share)]
+        return {"label": _label(_size(use)), "color": INK, "fontcolor": INK, "penwidth": "3"}
     return {
-        "label": _label(lines),
+        "label": _label(f"{_size(use)}, {share_text(use.share)}"),
         "color": kind,
         "fontcolor": _DARK_VERMILION if kind == VERMILION else kind,
         "penwidth": _width(use.share),
@@ -158,5 +161,5 @@ def _width(share: float) -> str:
     return short(_THINNEST + (_THICKEST - _THINNEST) * share, 3)
 
 
-def _label(lines: Sequence[str]) -> str:
-    return "\\n".join(f"{_SPACE}{escape(line)}{_SPACE}" for line in lines)  # spaces keep the text off the line
+def _label(text: str) -> str:
+    return f"{_SPACE}{escape(text)}{_SPACE}"  # spaces keep the text off the line

@@ -77,7 +77,8 @@ class Split:
     norm    the sum's
     grad    the gradient that the pass leaves, as the engine rounds it, and hooks included; None where none came
     hooked  whether a hook has made it something else than the sum
-    part    its square's share of that of the gradient of all leaves, from 0 to 1; None where it is none of them
+    part    its square's share of that of the gradient of all leaves, from 0 to 1; None where it is none of them, and
+            where that norm is 0 or not finite
     """
 
     key: str | None
@@ -137,7 +138,7 @@ class Uses:
     root    what to call the node that the pass started from
     splits  one a node, the largest gradient first
     norm    of the gradient of all leaves together: what `clip_grad_norm_` would return for them
-    leaves  how many these are
+    leaves  how many of them it reaches
     """
 
     root: str
@@ -164,6 +165,10 @@ class Uses:
 
     def __repr__(self) -> str:
         return f"<Uses of {count(len(self), 'node')} below {self.root}: print it for the table>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """For notebooks and IPython: the table."""
+        printer.text(str(self))
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain data; numbers that JSON lacks are "nan", "inf" and "-inf"."""

@@ -17,7 +17,7 @@ from viz.pages.blocked import blocked
 from viz.parts import part
 from viz.uses.arrivals import Arrivals, arrivals
 from viz.uses.called import Called
-from viz.uses.edges import Reading, cut_readings, readings
+from viz.uses.edges import CutReadings, Reading, readings
 from viz.uses.places import places
 from viz.uses.result import Split, Use, Uses, cosine
 from viz.words import formula
@@ -63,15 +63,17 @@ def uses(
 
 def _looked_at(parameter: Node | str | None, order: Sequence[Node], called: Called) -> dict[Node, list[Reading]]:
     """The nodes whose gradients are split, and who reads them."""
-    read = readings(order)
+    read, cut = readings(order), CutReadings(order)
     if parameter is None:
-        found = {leaf: read.get(leaf, []) + cut_readings(leaf, order, direct=True) for leaf in called.leaves}
+        found = {leaf: read.get(leaf, []) + cut.of(leaf, direct=True) for leaf in called.leaves}
         return {leaf: readers for leaf, readers in found.items() if len(readers) > 1}
     node = called.node(parameter) if isinstance(parameter, str) else parameter
     check_node(node)
-    readers = read.get(node, []) + cut_readings(node, order, direct=False)
+    readers = read.get(node, []) + cut.of(node, direct=False)
     if not readers:
-        raise UserError(f"no operation below {called.of(order[-1])} reads {called.of(node)}: look at where it is used")
+        raise UserError(
+            f"nothing below {called.of(order[-1])} reads {called.of(node)}: ask for a node that went into the root"
+        )
     return {node: readers}
 
 
@@ -120,7 +122,7 @@ class _Splitter:
             norm=size,
             grad=self._passed.held.get(node),
             hooked=node in self._passed.hooked,
-            part=None if own is None or not self._whole else (own / self._whole) ** 2,
+            part=(own / self._whole) ** 2 if own is not None and 0 < self._whole < math.inf else None,
         )
 
     def _use(

@@ -13,11 +13,15 @@ from viz.text import MINUS, clip, count, short, signed
 if TYPE_CHECKING:
     from viz.uses.result import Split, Use, Uses
 
+MOST_TABLES = 12
+"""Nodes that are told, the largest gradients first."""
+
 MOST_ROWS = 20
 """Uses of one node in the table: more of them are told in one line."""
 
 _MOST_COSINES = 6  # uses whose angles with each other are shown
 _DIGITS = 4
+_LEAST_SHARE = 1e-6
 _NOTHING = "–"
 
 
@@ -26,17 +30,19 @@ def table(uses: Uses) -> str:
     if not uses.splits:
         return f"no leaf below {clip(uses.root)} is used more than once"
     whole = f"The gradient of {_leaves(uses.leaves)} has norm {short(uses.norm, _DIGITS)}."
-    return "\n\n".join([*map(_one, uses.splits), whole])
+    left_out = len(uses) - MOST_TABLES
+    more = [f"... and {count(left_out, 'node')} with less: ask for one by its name"] if left_out > 0 else []
+    return "\n\n".join([*map(_one, uses.splits[:MOST_TABLES]), *more, whole])
 
 
 def share_text(share: float) -> str:
-    """A share as a percentage, in as many digits as tell it from 0 and from all: 99.98 %, 0.02 %, 31 %."""
+    """A share as a percentage, in as many digits as tell it from none and from all: 31 %, 0.052 %, 99.948 %."""
     if math.isnan(share):
         return "nan"
     rest = min(share, 1 - share)
-    if rest == 0 or rest >= 0.095:
-        return f"{share:.0%}".replace("%", " %")
-    digits = min(6, max(1, math.ceil(-math.log10(rest)) - 1))
+    if 0 < rest < _LEAST_SHARE:
+        return f"< {100 * _LEAST_SHARE:g} %" if share < 0.5 else f"> {100 - 100 * _LEAST_SHARE:g} %"
+    digits = max(1, math.ceil(-math.log10(rest)) - 1) if 0 < rest < 0.095 else 0
     return f"{100 * share:.{digits}f} %"
 
 
@@ -123,9 +129,7 @@ def _remarks(split: Split) -> list[str]:
     lines = []
     if len(split.arrived) > 1:
         last = split.arrived[-1]
-        lines.append(
-            f"  = in the place of += would leave the last to arrive alone: {size_text(last)}, of use {last.number}"
-        )
+        lines.append(f"  = in the place of += would leave the last to arrive: {size_text(last)}, of use {last.number}")
     if split.sum is None:
         lines.append(f"  no gradient reaches {clip(split.name)} from here")
     if split.hooked:
