@@ -13,6 +13,7 @@ import tensorgrad
 from tensorgrad import Tensor, no_grad
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.models import GPT, GPTConfig
+from tensorgrad.nn import Dropout
 from tensorgrad.nn import functional as F
 
 
@@ -187,6 +188,21 @@ def test_dropout_is_for_training_alone() -> None:
     assert np.abs(first - second).max() > 1e-2
 
 
+def test_dropout_is_used_at_every_place() -> None:
+    """On the embeddings, after both halves of each block, and on the weights of attention."""
+    model, read = small(dropout=0.5), tokens()
+    layers = {name: module for name, module in model.named_modules() if isinstance(module, Dropout)}
+    assert len(layers) == 1 + 2 * 2
+    called = []
+    for name, layer in layers.items():
+        layer.register_forward_hook(lambda module, inputs, output, name=name: called.append(name))
+    model(read)
+    assert sorted(called) == sorted(layers)
+    for layer in layers.values():
+        layer.p = 0.0
+    assert np.abs(model(read).data - model(read).data).max() > 1e-2  # attention's is left
+
+
 def test_dropout_is_repeated_by_the_seed() -> None:
     model, read = small(dropout=0.3), tokens()
     tensorgrad.manual_seed(9)
@@ -316,8 +332,10 @@ def test_modes_are_put_back_and_nothing_is_recorded() -> None:
     model = small(dropout=0.5)
     model.blocks[0].eval()
     modes = [module.training for module in model.modules()]
+    recorded = []
+    model.head.register_forward_hook(lambda module, inputs, output: recorded.append(output.requires_grad))
     first = model.generate(tokens(1, 2), 5, temperature=0)
-    assert not first.requires_grad
+    assert recorded == [False] * 5
     np.testing.assert_array_equal(first.data, model.generate(tokens(1, 2), 5, temperature=0).data)  # dropout is off
     assert [module.training for module in model.modules()] == modes
 
