@@ -13,8 +13,11 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
 
-from chars import checkpoint
+from chars.checkpoint import Checkpoint, load, load_model
 from chars.corpus import Corpus, read_text
 from chars.errors import Refused
 from chars.surprise.page import page
@@ -22,22 +25,15 @@ from chars.surprise.printed import printed
 from chars.surprise.scored import scored
 from chars.surprise.summary import summarized
 
+from tensorgrad.models import GPTConfig
 from viz.errors import UserError
 from viz.kit.page import check_suffix
 from viz.text import count
 
-
-def arguments(given: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("checkpoint", help="a file that char_gpt.py wrote")
-    parser.add_argument("--text", metavar="FILE", help="the text to score; by default the held-out part of its own")
-    parser.add_argument("-o", "--output", metavar="FILE", default="surprise.html", help="the page (%(default)s)")
-    parser.add_argument("--top", metavar="N", type=int, default=10, help="places listed of each kind (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
-    return parser.parse_args(given)
+NAME = "surprise.py"
 
 
-def trained_on(saved: checkpoint.Checkpoint) -> Corpus:
+def trained_on(saved: Checkpoint) -> Corpus:
     """The text that the model was trained on. Raises Refused where it isn't there any more, or is another one now."""
     corpus = Corpus(read_text(saved.settings.text), saved.text_name)
     if corpus.sha256 != saved.text_sha256:
@@ -50,30 +46,28 @@ def report(given: argparse.Namespace) -> None:
     if given.top < 1:
         raise Refused(f"--top is {given.top}; it must be 1 or more")
     check_suffix(given.output)
-    saved = checkpoint.load(given.checkpoint)
-    model, vocabulary = checkpoint.load_model(given.checkpoint)
+    saved = load(given.checkpoint)
+    model, vocabulary = load_model(given.checkpoint)
     corpus, remarks = None, []
     try:
         corpus = trained_on(saved)
     except Refused as refused:
         if given.text is None:
-            raise Refused(f"{refused}: give a text with --text FILE") from None
-        remarks.append(f"Without the text of the training its letter frequencies are unknown: {refused}.")
+            raise Refused(f"{refused}: give a text to score with --text FILE") from None
+        remarks.append(f"The letter frequencies of the training text are unknown: {refused}.")
     if given.text is None:
-        text, name = corpus.held_out, f"held-out part of {corpus.name}"
+        text, name = corpus.held_out, f"held-out part of {saved.text_name}"
     else:
-        text, name = read_text(given.text), os.path.basename(given.text)
+        text, name = read_text(given.text), given.text
     try:
         found = scored(model, vocabulary, text)
     except ValueError as error:
         raise Refused(f"{name}: {error}") from None
-    size = model.config
     summary = {
-        "model": f"{os.path.basename(given.checkpoint)}, step {saved.step:,}: {count(size.blocks, 'block')}, "
-        f"{count(size.heads, 'head')}, {size.width} wide, context {size.context}",
+        "model": described(model.config, given.checkpoint, saved),
         "text": name,
         "remarks": remarks,
-        **summarized(found, corpus and corpus.train, given.top),
+        **summarized(found, None if corpus is None else corpus.train, given.top),
     }
     print(json.dumps(summary, indent=2, allow_nan=False) if given.json else printed(summary))
     path = page(found, summary).save(given.output)
@@ -81,21 +75,59 @@ def report(given: argparse.Namespace) -> None:
         print(f"\npage: {path}")
 
 
-def main(given: list[str] | None = None) -> int:
-    """The exit status: 0, or 2 for bad input, of which one line on stderr tells."""
-    sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack characters that the text has
+def described(size: GPTConfig, path: str, saved: Checkpoint) -> str:
+    blocks, heads = count(size.blocks, "block"), count(size.heads, "head")
+    bug = "" if saved.settings.bug == "none" else f", trained with the bug {saved.settings.bug}"
+    return f"{path} after step {saved.step:,}{bug}: {blocks}, {heads}, {size.width} wide, context {size.context}"
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Report as the command line says. Returns the exit status: 0, or 2 for bad input."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # the text may have any character
     try:
-        report(arguments(given))
+        report(parser().parse_args(given))
         sys.stdout.flush()
     except (Refused, UserError) as error:
-        print(f"surprise: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # whoever reads the output has read enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return complain(str(error), 2)
     except KeyboardInterrupt:
-        return 130
+        return complain("stopped", 130)
+    except BrokenPipeError:  # `| head`
+        discard_output()
+        return 1
+    except OSError as error:  # a full disk
+        if error.filename is None:
+            discard_output()
+        return complain(f"{error.filename or 'stdout'}: {error.strerror or error}", 2)
     return 0
+
+
+def complain(message: str, status: int) -> int:
+    print(f"{NAME}: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+def discard_output() -> None:
+    """Let Python flush stdout into nothing at its exit, where it would complain once more."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Parser(argparse.ArgumentParser):
+    """One that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Refused(f"{message} (see --help)")
+
+
+def parser() -> argparse.ArgumentParser:
+    found = Parser(prog=NAME, description=__doc__.splitlines()[0])
+    found.add_argument("checkpoint", metavar="CHECKPOINT", help="a file that char_gpt.py wrote")
+    found.add_argument("--text", metavar="FILE", help="the text to score (the held-out part of the model's own)")
+    found.add_argument("-o", "--output", metavar="FILE", default="surprise.html", help="the page (surprise.html)")
+    found.add_argument("--top", metavar="N", type=int, default=10, help="places listed of each kind (10)")
+    found.add_argument("--json", action="store_true", help="the numbers as one JSON object on stdout")
+    return found
 
 
 if __name__ == "__main__":

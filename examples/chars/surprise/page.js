@@ -51,7 +51,8 @@ function fillReport() {
     histogram(data.bars, [["median", data.median], ["mean", data.mean]], levelOf),
     paragraph("", html("span", {}, "filled: share of the characters"), html("span", {}, "outlined: share of the loss")),
   );
-  for (const which of ["most", "least"]) byId(which).append(placeTable(data[which]));
+  const alike = `Of places with the same ${data.alike} characters, up to and with the one that is scored, one is listed.`;
+  for (const which of ["most", "least"]) byId(which).append(placeTable(data[which]), paragraph("muted small", alike));
   byId("legend").append("nats", ...legend());
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from chars.surprise.printed import figures, limits, notes
 from chars.surprise.scored import Scored
+from chars.surprise.summary import ALIKE
 from chars.surprise.words import named, nats, percent, visible
 from viz.kit.page import Page, assemble
 from viz.text import count
@@ -43,6 +44,7 @@ def page(found: Scored, summary: dict[str, Any]) -> Page:
         "median": summary["median"],
         "most": [_row(place, shown) for place in summary["most_surprising"]],
         "least": [_row(place, shown) for place in summary["least_surprising"]],
+        "alike": ALIKE,
         "levels": LEVELS,
         "worst": summary["worst_tenth"]["from"],
         "text": found.text[: shown + 1],

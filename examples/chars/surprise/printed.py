@@ -17,7 +17,7 @@ def printed(summary: dict[str, Any]) -> str:
     parts = [_title(summary), _figures(summary), _histogram(summary["histogram"])]
     for which in ("most", "least"):
         places = summary[f"{which}_surprising"]
-        heading = f"{which} surprising, one of each {ALIKE} alike; the last of these stands in « »"
+        heading = f"{which} surprising, one of those with the same {ALIKE} characters, up to the one in « »"
         parts.append("\n".join([heading, *_places(places)]))
     return "\n\n".join(parts)
 
