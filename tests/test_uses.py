@@ -417,6 +417,15 @@ def test_the_pictures_text(golden):
     golden("uses-arrays.dot", viz.draw_uses(viz.uses(several, names={"w": w, "r": r, "x": x})).source)
 
 
+def test_a_picture_where_one_contribution_is_not_finite(tmp_path):
+    w = table([[1.0, 2.0]])
+    found = viz.uses(w.sum() + (w * Tensor([[math.inf, 1.0]])).sum())
+    source = viz.draw_uses(found, tmp_path / "uses.svg").source
+    assert "penwidth=nan" not in source
+    assert "norm inf" in source
+    assert "Thick is inf or nan" in source
+
+
 def test_the_picture_in_a_file(tmp_path):
     loss, _ = seven_nodes()
     found = viz.uses(loss)

@@ -154,12 +154,14 @@ def _kind(use: Use) -> str:
 
 def _size(use: Use) -> str:
     text = size_text(use)
-    return f"norm {text}" if np.shape(use.contribution) else text
+    return text if use.contribution is None or np.ndim(use.contribution) == 0 else f"norm {text}"
 
 
 def _width(share: float) -> str:
-    return short(_THINNEST + (_THICKEST - _THINNEST) * share, 3)
+    """How thick an edge is; the thinnest where a share is nan, as another use's contribution is not finite."""
+    return short(_THINNEST + (_THICKEST - _THINNEST) * (share if math.isfinite(share) else 0), 3)
 
 
 def _label(text: str) -> str:
-    return f"{_SPACE}{escape(text)}{_SPACE}"  # spaces keep the text off the line
+    """Text on an edge; the spaces keep it off the line."""
+    return f"{_SPACE}{escape(text)}{_SPACE}"

@@ -105,7 +105,7 @@ class Split:
     @cached_property
     def cosines(self) -> list[list[float | None]]:
         """Of the uses that sent something with each other."""
-        sent = [use.contribution for use in self.arrived]
+        sent = [use.contribution for use in self.arrived if use.contribution is not None]
         found: list[list[float | None]] = [[None] * len(sent) for _ in sent]
         for i, a in enumerate(sent):
             for j, b in enumerate(sent[: i + 1]):
