@@ -81,7 +81,7 @@ def curve_of(label: str, losses: Any, smooth: int | None = None) -> Curve:
     steps = None
     if isinstance(losses, (str, os.PathLike, Run)) or hasattr(losses, "records"):
         run = run_of(losses)
-        losses, steps = run.loss, run.steps
+        losses, steps = run.loss.filled(np.nan), run.steps
     try:
         values = np.asarray(losses, dtype=np.float64)
     except (TypeError, ValueError):
@@ -93,6 +93,7 @@ def curve_of(label: str, losses: Any, smooth: int | None = None) -> Curve:
         raise UserError(f"smooth={smooth} is no number of steps: give 1 or more")
     window -= window % 2 == 0  # as many before a step as after it
     steps = np.arange(1, len(values) + 1) if steps is None else steps
+    values = paper.drawable(values)
     return Curve(label, steps, values, mean_around(values, window), window)
 
 
@@ -201,6 +202,7 @@ def _scale(axes: Any, scale: str, seen: list[np.ndarray], theme: paper.Theme) ->
     else:
         margin = max((high - low) * 0.06, abs(high) * 0.02, 1e-12)
         axes.set_ylim(low - margin, high + margin)
+        paper.plain_numbers(axes)
     axes.set_ylabel(f"loss, nats{' (log)' if scale == 'log' else ''}", color=theme.muted, fontsize=paper.SMALL)
 
 

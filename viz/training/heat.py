@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -82,7 +83,9 @@ def height_of(rows: int) -> float:
 def shorter(name: str) -> str:
     """A name on one line; of a long one the end, which tells it from its neighbours."""
     name = " ".join(name.split())
-    return name if len(name) <= _LONGEST else f"…{name[1 - _LONGEST :]}"
+    wide = sum(east_asian_width(letter) in "WF" for letter in name)
+    longest = _LONGEST // 2 if wide > len(name) // 4 else _LONGEST
+    return name if len(name) <= longest else f"…{name[1 - longest :]}"
 
 
 def draw_heat(axes: Any, bar: Any, heat: Heat, time: Timeline, theme: paper.Theme) -> None:
@@ -116,9 +119,11 @@ def draw_heat(axes: Any, bar: Any, heat: Heat, time: Timeline, theme: paper.Them
 
 
 def _about(run: Run, level: str, name: str) -> str:
-    """The numbers of the findings about a row: those with its name, and of a block those about its parameters."""
+    """The numbers of the findings about a row: those with its name, and of a block those about its parameters. The
+    first three."""
     own = {name} | {p for p, block in run.block_of.items() if level == "blocks" and block == name}
-    return ", ".join(str(i) for i, finding in enumerate(run.findings, 1) if own & set(finding.names))
+    found = [str(i) for i, finding in enumerate(run.findings, 1) if own & set(finding.names)]
+    return ", ".join([*found[:3], *(["…"] if len(found) > 3 else [])])
 
 
 def _colours(theme: paper.Theme) -> Any:

@@ -46,7 +46,7 @@ class Run:
     parameters  names, in the order of their blocks, which `block_of` has
     optimizer, accumulate  as they were declared
     steps       (S,) their numbers, which rise
-    loss, norm  (S,) of each step, `norm` that of all gradients before clipping; nan where none was recorded
+    loss, norm  (S,) of each step, `norm` that of all gradients before clipping; masked where none was recorded
     findings    in the order in which they were said
     """
 
@@ -57,8 +57,8 @@ class Run:
     optimizer: str
     accumulate: int
     steps: np.ndarray
-    loss: np.ndarray
-    norm: np.ndarray
+    loss: np.ma.MaskedArray
+    norm: np.ma.MaskedArray
     findings: tuple[RunFinding, ...]
     _tables: Mapping[str, np.ma.MaskedArray]
 
@@ -163,7 +163,7 @@ class _Rows:
         self.names: dict[str, dict[str, int]] = {"blocks": {}, "parameters": {}}
         self.block_of: dict[str, str] = {}
         self.steps: list[int] = []
-        self.curves: list[tuple[float, float]] = []  # loss and norm
+        self.curves: list[tuple[float | None, float | None]] = []  # loss and norm
         self.tables: dict[str, list[np.ndarray]] = {"blocks": [], "parameters": []}  # a step: (quantities, names)
         self.findings: list[RunFinding] = []
 
@@ -198,7 +198,7 @@ class _Rows:
         while self.steps and self.steps[-1] >= step:
             for kept in (self.steps, self.curves, *self.tables.values()):
                 kept.pop()
-        curves = (_number(record.get("loss"), "loss"), _number(record.get("norm"), "norm"))
+        curves = (_maybe(record.get("loss"), "loss"), _maybe(record.get("norm"), "norm"))
         tables = {level: self._table(record, level) for level in LEVELS}
         self.steps.append(step)
         self.curves.append(curves)
@@ -241,7 +241,7 @@ class _Rows:
             range(len(parameters)), key=lambda i: places.get(self.block_of.get(parameters[i], ""), len(places))
         )
         tables = {level: self._stacked(level) for level in LEVELS}
-        loss, norm = np.array(self.curves, dtype=np.float64).reshape(-1, 2).T
+        loss, norm = _masked(x for x, _ in self.curves), _masked(x for _, x in self.curves)
         return Run(
             name=name,
             blocks=tuple(self.names["blocks"]),
@@ -281,10 +281,19 @@ def _whole(record: Mapping[str, Any], field: str) -> int:
     return int(found)
 
 
+def _masked(values: Iterable[float | None]) -> np.ma.MaskedArray:
+    """The values (S,), masked where there is none."""
+    found = list(values)
+    data = np.array([0.0 if x is None else x for x in found], dtype=np.float64)
+    return np.ma.masked_array(data, np.array([x is None for x in found], dtype=bool))
+
+
+def _maybe(value: Any, what: str) -> float | None:
+    return None if value is None else _number(value, what)
+
+
 def _number(value: Any, what: str) -> float:
-    """A number, also as "nan", "inf" or "-inf"; nan for none."""
-    if value is None:
-        return math.nan
+    """A number, also as "nan", "inf" or "-inf"."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

@@ -17,8 +17,9 @@ from viz.training.timeline import Timeline
 _MOST_LABELLED = 12  # curves that have a name each; of more, as many evenly chosen ones
 
 
-def draw_curve(axes: Any, values: np.ndarray, time: Timeline, theme: paper.Theme, *, logarithmic: bool) -> None:
+def draw_curve(axes: Any, values: np.ma.MaskedArray, time: Timeline, theme: paper.Theme, *, logarithmic: bool) -> None:
     """A curve of one value a step (S,), its reach where steps share a column, and marks where it has no place."""
+    values = np.ma.masked_array(paper.drawable(values.filled(0.0)), np.ma.getmaskarray(values))
     medians = time.columns.median(values)
     line = np.where(np.isfinite(medians.filled(np.inf)), medians.filled(np.nan), np.nan)
     if logarithmic:
@@ -37,6 +38,10 @@ def draw_curve(axes: Any, values: np.ndarray, time: Timeline, theme: paper.Theme
         axes.set_yticks([], minor=True)
     elif logarithmic:
         paper.logarithmic(axes, theme)
+    else:
+        paper.plain_numbers(axes)
+    if np.ma.getmaskarray(values).all():
+        axes.text(0.5, 0.5, "not recorded", transform=axes.transAxes, ha="center", color=theme.muted)
 
 
 def draw_ratios(axes: Any, run: Run, names: Sequence[str], time: Timeline, theme: paper.Theme) -> list[str]:
@@ -45,6 +50,7 @@ def draw_ratios(axes: Any, run: Run, names: Sequence[str], time: Timeline, theme
     places = {name: i for i, name in enumerate(run.blocks)}
     medians = time.columns.median(run.values("ratio")[[places[name] for name in names]])
     lines = np.where(np.isfinite(medians.filled(np.inf)) & (medians.filled(0.0) > 0), medians.filled(0.0), np.nan)
+    lines = paper.drawable(lines)
     moving = [i for i in range(len(names)) if np.isfinite(lines[i]).any()]
     axes.set_yscale("log")
     colours = _colours(len(moving), theme)

@@ -107,10 +107,22 @@ def axes(figure: Any, box: tuple[float, float, float, float], theme: Theme) -> A
     return drawn
 
 
+def drawable(x: np.ndarray) -> np.ndarray:
+    """`x` with the numbers that matplotlib would overflow at moved to where it does not; 0, inf and nan stay."""
+    size = np.abs(x)
+    moved = np.sign(x) * np.clip(size, 1e-140, 1e140)
+    return np.where((size > 0) & np.isfinite(x), moved, x)
+
+
 def steps_across(axes: Any) -> None:
     """Number the axis across with whole steps."""
     axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     axes.xaxis.set_major_formatter(module("ticker").StrMethodFormatter("{x:,.0f}"))
+
+
+def plain_numbers(axes: Any) -> None:
+    """Write the numbers of the upward axis each by itself, without a factor above all of them."""
+    axes.yaxis.set_major_formatter(module("ticker").FuncFormatter(lambda x, _: f"{x:.6g}".replace("-", MINUS)))
 
 
 def logarithmic(axes: Any, theme: Theme) -> None:
@@ -123,7 +135,7 @@ def logarithmic(axes: Any, theme: Theme) -> None:
         axes.yaxis.set_major_locator(ticker.MaxNLocator(4))
     else:
         axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,), numticks=6))
-    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:.6g}".replace("-", MINUS)))
+    plain_numbers(axes)
     axes.yaxis.set_minor_formatter(ticker.NullFormatter())
     axes.tick_params(axis="y", which="minor", color=theme.line)
 
