@@ -2,6 +2,7 @@
 
 from tensorgrad.monitoring.checks.base import Check
 from tensorgrad.monitoring.checks.copied import Copied
+from tensorgrad.monitoring.checks.dead import Dead
 from tensorgrad.monitoring.checks.depth import Depth
 from tensorgrad.monitoring.checks.nonfinite import Nonfinite
 from tensorgrad.monitoring.checks.scaled import Scaled
@@ -11,6 +12,6 @@ from tensorgrad.monitoring.checks.uncleared import Uncleared
 from tensorgrad.monitoring.checks.unreached import Unreached
 
 CHECKS: dict[str, type[Check]] = {
-    check.name: check for check in (Nonfinite, Uncleared, Unreached, Scaled, Copied, TooGood, Unchanged, Depth)
+    check.name: check for check in (Nonfinite, Uncleared, Unreached, Scaled, Copied, TooGood, Unchanged, Depth, Dead)
 }
 """By name, in the order in which they are asked: a cause before what follows from it."""
