@@ -99,7 +99,7 @@ class Monitor:
         self._log = Log(log, parts, {"optimizer": type(optimizer).__name__, "accumulate": accumulate}, after)
         self._optimizer = ref(optimizer)
         self._before = [np.empty_like(p._data) for p in parts.parameters]
-        self._leftover: list[int] = []
+        self._taken_before = np.zeros(len(parts.parameters), dtype=bool)
         self._passes = 0
         self._is_moving = False
         self._last: Pass | None = None
@@ -157,12 +157,10 @@ class Monitor:
 
     def before_pass(self, roots: Sequence[Any]) -> None:
         """Called when any backward pass begins."""
-        if self._passes == 0 and self.steps:
-            self._leftover = [
-                i
-                for i, p in enumerate(self._parts.parameters)
-                if p._grad is not None and p._requires_grad and np.any(p._grad)
-            ]
+        for i in np.flatnonzero(self._taken_before):
+            p = self._parts.parameters[i]
+            if p._grad is None or not p._requires_grad or not np.any(p._grad):
+                self._taken_before[i] = False
 
     @quiet
     def after_pass(self, roots: Sequence[Any]) -> None:
@@ -189,7 +187,8 @@ class Monitor:
             norms=norms,
             outputs=outputs,
             inputs=self._inputs,
-            leftover=self._leftover if self._passes == 1 else [],
+            leftover=np.flatnonzero(self._taken_before).tolist(),
+            is_again=self._last is not None and any(x._prev for x in inside.intersection(self._last.graph)),
             scaled_by=scaled_by,
         )
         self._run.add_pass(seen.loss, self._inputs)
@@ -216,6 +215,7 @@ class Monitor:
             self._judge(lambda check: check.after_step(taken, self._run))
             if self._last is not None:
                 self._log.add(self._row(taken, changes, weights))
+        self._taken_before = np.array([p._grad is not None for p in self._parts.parameters], dtype=bool)
         self._passes = 0
         self._forget()
 

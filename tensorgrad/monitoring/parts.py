@@ -19,6 +19,7 @@ class Parts:
     names       of the parameters, in order: all that the optimizer changes, and no others
     parameters  the Tensors, in that order
     foreign     names of those that are not the model's
+    untrained   the model's parameters that are not among them, by name
     blocks      names of the blocks in the order in which they first ran; before that, in that of their definition
     block_of    for each parameter, the place of its block in `blocks`
     modules     the Module of each block, None for one that has none
@@ -33,6 +34,7 @@ class Parts:
         self.names = [named.get(p) or p.label or f"parameter {i}" for i, p in enumerate(trained)]
         self.parameters = trained
         self.foreign = {name for name, p in zip(self.names, trained, strict=True) if p not in named}
+        self.untrained = {name: p for p, name in named.items() if p not in set(trained)}
         found = dict(_blocks(model, "")) if isinstance(model, Module) else {}
         owners = [_owner(name, found) for name in self.names]
         held = dict.fromkeys([*found, *owners])

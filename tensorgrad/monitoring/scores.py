@@ -19,6 +19,7 @@ from tensorgrad.node import quiet
 
 _MOST = 120_000  # elements of the scores that are looked at
 _FEWEST = 64  # places, at least, where there are so many
+_SAME = 0.02  # weights that differ by less than this share of themselves are equal
 _LOSSES = ("cross_entropy", "log_softmax")
 
 
@@ -29,6 +30,7 @@ class Scores:
     classes  how many there are
     places   how many scores are for: the rows
     total    the sum of the weights of all places: 1 for a mean, `places` for a sum
+    even     whether all places that count have the same weight
     mean     the mean cross entropy over the places that were looked at, in nats
     targets  the class that each of the first places was told is right, -1 where it does not count
     """
@@ -36,14 +38,15 @@ class Scores:
     classes: int
     places: int
     total: float
+    even: bool
     mean: float
     targets: np.ndarray
 
 
-def scores_of(graph: Sequence[Any], outputs: Sequence[Any], scaled_by: float = 1.0) -> Scores | None:
-    """Looks at the operand of the loss in `graph`, or at the model's last output. None where the gradient is not that
-    of a cross entropy."""
-    for z, axis in _candidates(graph, outputs):
+def scores_of(candidates: Sequence[tuple[Any, int]], scaled_by: float = 1.0) -> Scores | None:
+    """Of the first of (tensor, axis of its classes) that is scores; None where the gradient of none is that of a cross
+    entropy."""
+    for z, axis in candidates:
         if z._held_grad is not None and z._data.ndim and z._data.dtype.kind == "f":
             found = _read(_rows(z._data, axis), _rows(z._held_grad, axis), scaled_by)
             if found is not None:
@@ -51,13 +54,13 @@ def scores_of(graph: Sequence[Any], outputs: Sequence[Any], scaled_by: float = 1
     return None
 
 
-def _candidates(graph: Sequence[Any], outputs: Sequence[Any]) -> list[tuple[Any, int]]:
-    """(tensor, axis of its classes) of what may be scores."""
-    below = [node for node in graph if node._op in _LOSSES and node._prev]
-    found = [
-        (node._prev[0], 1 if node._op == "cross_entropy" and node._prev[0]._data.ndim > 1 else -1) for node in below
-    ]
-    return [*found[-1:], *[(z, -1) for z in outputs[-1:]]]
+def scores_below(graph: Sequence[Any]) -> list[tuple[Any, int]]:
+    """The operand of the last operation of a loss in `graph`, with the axis of its classes."""
+    last = next((node for node in reversed(graph) if node._op in _LOSSES and node._prev), None)
+    if last is None:
+        return []
+    z = last._prev[0]
+    return [(z, 1 if last._op == "cross_entropy" and z._data.ndim > 1 else -1)]
 
 
 def _rows(a: np.ndarray, axis: int) -> np.ndarray:
@@ -89,7 +92,8 @@ def _read(z: np.ndarray, g: np.ndarray, scaled_by: float) -> Scores | None:
     if not (counts & sure).any() or np.abs(told - g)[counts & sure].max() > 1e-2 * np.abs(g[counts & sure]).max():
         return None
     usual = float(np.median(weight[counts & sure]))
+    even = float(np.ptp(weight[counts & sure])) <= _SAME * usual
     weight = np.where(counts & ~sure, usual, weight)
     total = float(weight.sum()) * places / looked
     mean = float(np.average(-np.log(np.maximum(p[rows, y], 1e-300)), weights=weight)) if total else math.nan
-    return Scores(classes, places, total, mean, np.where(counts, y, -1))
+    return Scores(classes, places, total, even, mean, np.where(counts, y, -1))

@@ -13,7 +13,7 @@ import numpy as np
 from micrograd.backprop import topological_order
 from tensorgrad.monitoring.measure import nonfinite, norm
 from tensorgrad.monitoring.parts import Parts
-from tensorgrad.monitoring.scores import Scores, scores_of
+from tensorgrad.monitoring.scores import Scores, scores_below, scores_of
 
 MODEL = "<model>"
 """The name under which the outputs of the whole model are kept."""
@@ -32,7 +32,9 @@ class Pass:
               factor is divided out
     outputs   for each block that ran since the last step, and for the model ("<model>"), the tensors that it returned
     inputs    the first whole-number array that the model was called with, None if there was none
-    leftover  places of the parameters that still held a gradient of an earlier step when this pass began
+    leftover  places of the parameters that still held a gradient when this pass began which a step had taken already
+    is_again  whether it went over results that the pass before had gone over: another loss of the same batch
+    scaled_by the factor of a GradScaler
     """
 
     step: int
@@ -44,6 +46,7 @@ class Pass:
     outputs: dict[str, list[Any]]
     inputs: np.ndarray | None
     leftover: list[int]
+    is_again: bool = False
     scaled_by: float = 1.0
 
     @property
@@ -78,7 +81,17 @@ class Pass:
     @cached_property
     def scores(self) -> Scores | None:
         """What the gradient of the model's scores says of the loss; None where there are none to be found."""
-        return scores_of(self.graph, self.outputs.get(MODEL, []), self.scaled_by)
+        return scores_of([*scores_below(self.graph), *self._model_outputs()], self.scaled_by)
+
+    def scores_at(self, places: int) -> Scores | None:
+        """The same for scores of that many places: where the loss was given a part of them, the model's output."""
+        found = self.scores
+        if found is not None and found.places != places:
+            found = scores_of(self._model_outputs(), self.scaled_by)
+        return found if found is not None and found.places == places else None
+
+    def _model_outputs(self) -> list[tuple[Any, int]]:
+        return [(z, -1) for z in self.outputs.get(MODEL, [])[-1:]]
 
 
 @dataclass(eq=False)

@@ -31,11 +31,13 @@ class Copied(Check):
     def after_pass(self, seen: Pass, run: Run) -> Finding | None:
         """Looks at the first passes, and at one now and then."""
         self._passes += 1
-        if (self._passes > 20 and self._passes % 50) or seen.inputs is None or seen.scores is None:
+        if (self._passes > 20 and self._passes % 50) or seen.inputs is None:
             return None
-        y, x = seen.scores.targets, seen.inputs.reshape(-1)
-        if seen.scores.places != x.size or seen.inputs.ndim == 0 or seen.inputs.shape[-1] < 2:
+        x = seen.inputs.reshape(-1)
+        scores = seen.scores_at(x.size)
+        if scores is None or seen.inputs.ndim == 0 or seen.inputs.shape[-1] < 2:
             return None
+        y = scores.targets
         length = seen.inputs.shape[-1]
         whole = len(y) // length * length or len(y)
         x, y = x[:whole].reshape(-1, min(length, whole)), y[:whole].reshape(-1, min(length, whole))

@@ -11,6 +11,9 @@ from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.run import Run
 from tensorgrad.monitoring.seen import Pass
 
+_GROWTH = 100  # times what it was at first
+_LEAST = 1e-3  # a first loss below that is taken as that
+
 
 class Nonfinite(Check):
     """The loss, or the gradient of a parameter, is inf or nan.
@@ -23,13 +26,18 @@ class Nonfinite(Check):
 
     def after_pass(self, seen: Pass, run: Run) -> Finding | None:
         """Searches the graph only where something is wrong, before the step can spread it."""
-        roots = [root for root in seen.roots if not np.isfinite(root._data).all()]
+        roots = [root for root in seen.roots if not np.isfinite(_unscaled(root, seen)._data).all()]
         if roots:
-            return self.finding(seen.step, _forward(roots[0], seen))
+            return self.finding(seen.step, _forward(roots[0], seen) + _grown(run))
         if seen.scaled_by == 1 and seen.nonfinite.any():
             names = [seen.parts.names[i] for i in np.flatnonzero(seen.nonfinite)]
             return self.finding(seen.step, _backward(seen, names))
         return None
+
+
+def _unscaled(root: Any, seen: Pass) -> Any:
+    """The loss itself, where a GradScaler's product with it overflowed."""
+    return root._prev[0] if seen.scaled_by != 1 and root._prev else root
 
 
 def _forward(root: Any, seen: Pass) -> str:
@@ -54,6 +62,16 @@ def _forward(root: Any, seen: Pass) -> str:
         )
         return f"{made.format(who)}: {why}"
     return f"{made.format(f'was made by {seen.parts.place_of(first)}')} from {_operands(first)}. No step should follow."
+
+
+def _grown(run: Run) -> str:
+    before = [loss for loss in run.losses if np.isfinite(loss)]
+    if len(before) < 2 or not before[-1] > _GROWTH * max(abs(run.first_loss), _LEAST):
+        return ""
+    return (
+        f" The loss had grown from {run.first_loss:.3g} to {before[-1]:.3g} before: the steps are too large. Take a "
+        "smaller learning rate, or clip the gradient."
+    )
 
 
 def _operands(node: Any) -> str:

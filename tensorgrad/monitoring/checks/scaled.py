@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,79 +11,107 @@ from tensorgrad.monitoring.checks.base import Check
 from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.run import Run
 from tensorgrad.monitoring.scores import Scores
-from tensorgrad.monitoring.seen import Pass
+from tensorgrad.monitoring.seen import Pass, Step
 
-_PASSES = 3  # that must agree
+_STEPS = 3  # that must agree
 _EXACT = 0.02  # a factor this near to a known one is that
 _OTHER_TERMS = 0.1  # of the loss, at most, may come from something else than the cross entropy
 
 
+@dataclass(frozen=True)
+class _Factor:
+    """What was seen of one pass: its loss is `factor` times the mean cross entropy over `places`, and the inputs had
+    these `lengths`."""
+
+    factor: float
+    scores: Scores
+    loss: float
+    lengths: tuple[int, ...]
+
+
 class Scaled(Check):
     """The known batch is the one at hand: from the scores and their gradient, the factor by which the loss is not the
-    mean cross entropy, in value and in gradient (figures row 23), three times the same.
+    mean cross entropy, in value and in gradient (figures row 23), three steps the same. The passes of a step add up.
 
-    Not this: a sum over places, sequences or the batch in place of the mean; a mean that was divided by the declared or
-    by the real number of accumulated passes; a GradScaler's factor; a loss with other terms; an untrained model whose
-    loss is far above ln(classes) since its scores are large.
+    Not this: a sum over places, sequences or the batch in place of the mean; means that were divided by the number of
+    accumulated passes, declared or not, or weighted by their share of the places; several losses of one batch, each
+    with a backward pass of its own; weights of classes or places that
+    differ; a GradScaler's factor; a loss with other terms; an untrained model whose loss is far above ln(classes) since
+    its scores are large.
     """
 
     name = "scaled"
 
     def __init__(self) -> None:
-        self._factors: list[float] = []
+        self._passes: list[_Factor | None] = []
+        self._totals: list[float] = []
 
     def after_pass(self, seen: Pass, run: Run) -> Finding | None:
-        """Looks at the first passes only: what the loss is made of does not change later."""
-        if len(self._factors) >= _PASSES or seen.scores is None:
+        """Looks at the first steps only: what the loss is made of does not change later."""
+        if len(self._totals) < _STEPS:
+            self._passes.append(_factor(seen))
+        return None
+
+    def after_step(self, taken: Step, run: Run) -> Finding | None:
+        """Judges the sum of the passes of the step."""
+        passes, self._passes = self._passes, []
+        found = [one for one in passes if one is not None]
+        if len(self._totals) >= _STEPS or not found or len(found) < len(passes):
             return None
-        scores = seen.scores
-        factor = scores.total
-        if not factor > 0 or not math.isfinite(seen.loss) or not _is_all(seen.loss, factor * scores.mean):
+        total = sum(one.factor for one in found)
+        self._totals.append(total)
+        if len(self._totals) < _STEPS or np.ptp(self._totals) > _EXACT * total or _is_innocent(total, found):
             return None
-        self._factors.append(factor)
-        if len(self._factors) < _PASSES or np.ptp(self._factors) > _EXACT * factor or _is_innocent(factor, seen, run):
-            return None
-        if run.accumulate > 1 and _near(factor, 1):
+        count = len(found)
+        if count > 1 and _near(total, count):
             return self.finding(
-                seen.step,
-                f"{run.accumulate} passes make one step, and the loss of each counts in full: their gradients add up "
-                f"to {run.accumulate} times that of one batch. Divide each loss by {run.accumulate} (for batches of "
-                "different sizes: each sum of losses by the number of all targets).",
+                taken.number,
+                f"{count} passes make one step, and the loss of each counts in full: their gradients add up to {count} "
+                f"times that of one batch. Divide each loss by {count} (for batches of different sizes: each sum of "
+                "losses by the number of all targets).",
             )
-        return self.finding(seen.step, _said(factor, scores, seen.loss))
+        return self.finding(taken.number, _said(total, found))
 
 
-def _is_all(loss: float, expected: float) -> bool:
-    """Whether the loss is the cross entropy, times its factor, and little else."""
-    return abs(loss - expected) <= _OTHER_TERMS * max(abs(loss), abs(expected))
+def _factor(seen: Pass) -> _Factor | None:
+    """None where the loss is not the cross entropy, times a factor, and little else, or another one of that batch."""
+    scores = seen.scores
+    if seen.is_again or scores is None or not scores.even or not scores.total > 0 or not math.isfinite(seen.loss):
+        return None
+    expected = scores.total * scores.mean
+    if abs(seen.loss - expected) > _OTHER_TERMS * max(abs(seen.loss), abs(expected)):
+        return None
+    return _Factor(scores.total, scores, seen.loss, seen.inputs.shape if seen.inputs is not None else ())
 
 
 def _near(x: float, y: float) -> bool:
     return abs(x - y) <= _EXACT * y
 
 
-def _is_innocent(factor: float, seen: Pass, run: Run) -> bool:
-    assert seen.scores is not None
-    lengths = seen.inputs.shape if seen.inputs is not None else ()
-    for passes in {1, run.accumulate}:
-        whole = factor * passes
-        if 0.5 < whole < 2 and (passes > 1 or run.accumulate == 1):
-            return True
-        if any(_near(whole, n) for n in (seen.scores.places, *lengths) if n > 1):
-            return True
-    return False
+def _is_innocent(total: float, passes: list[_Factor]) -> bool:
+    if 0.5 < total < 2 or (len(passes) == 2 and _near(total, 2)):  # two losses, one backward pass for each
+        return True
+    return any(all(_is_sum(one, divided_by) for one in passes) for divided_by in {1, len(passes)})
 
 
-def _said(factor: float, scores: Scores, loss: float) -> str:
-    times = f"{factor:.3g}"
-    return (
-        f"the loss is {times} times the mean cross entropy: it is {loss:.4g} where the scores cost {scores.mean:.4g} a "
+def _is_sum(one: _Factor, divided_by: int) -> bool:
+    """Whether it counts each place in full, or each along one axis of the inputs."""
+    counted = int((one.scores.targets >= 0).mean() * one.scores.places)
+    return any(_near(one.factor * divided_by, n) for n in (one.scores.places, counted, *one.lengths) if n > 1)
+
+
+def _said(total: float, passes: list[_Factor]) -> str:
+    one, times = passes[-1], f"{total:.3g}"
+    scores, count = one.scores, len(passes)
+    what = "the loss is" if count == 1 else f"the losses of the {count} passes of a step add up to"
+    seen = (
+        f"{what} {times} times the mean cross entropy: it is {one.loss:.4g} where the scores cost {scores.mean:.4g} a "
         f"place (guessing among {scores.classes} classes costs ln {scores.classes} = {math.log(scores.classes):.2f}), "
-        f"and so is its gradient at the scores. Adam's steps do not show it, SGD's are {times} times too long, and "
-        f"clipping cuts at another place. Take the factor out (where {times} passes are summed: divide by their "
-        "number, and declare accumulate=)."
-        if factor > 1
-        else f"the loss is {times} times the mean cross entropy: it is {loss:.4g} where the scores cost "
-        f"{scores.mean:.4g} a place, and so is its gradient at the scores. Take the factor out; where the gradients of "
-        f"{1 / factor:.3g} passes make one step, declare accumulate={round(1 / factor)}."
+        "and so is its gradient at the scores."
+    )
+    if total < 1:
+        return f"{seen} Take the factor out; if {1 / total:.3g} passes were meant to make one step, there was {count}."
+    return (
+        f"{seen} Adam's steps do not show it, SGD's are {times} times too long, and clipping cuts at another place. "
+        f"Take the factor out (where {times} passes are summed before a step: divide by their number)."
     )

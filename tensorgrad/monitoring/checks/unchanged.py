@@ -15,8 +15,8 @@ _STEPS = 10
 class Unchanged(Check):
     """Parameters that had a gradient were not moved by a step, or there was no gradient to move them.
 
-    Not this: a learning rate that a schedule starts at 0; a loss that is 0 already; steps that a GradScaler leaves out;
-    parameters that no gradient reaches (`unreached`).
+    Not this: a learning rate that a schedule starts at 0, or has brought to its end; a loss that is 0 already; steps
+    that a GradScaler leaves out; parameters that no gradient reaches (`unreached`).
     """
 
     name = "unchanged"
@@ -25,6 +25,7 @@ class Unchanged(Check):
     def __init__(self) -> None:
         self._empty = self._idle = self._at_zero = 0
         self._stuck: np.ndarray | None = None
+        self._rates = self._highest = np.zeros(0)
 
     def after_step(self, taken: Step, run: Run) -> Finding | None:
         """One of several causes, the nearest first."""
@@ -66,16 +67,26 @@ class Unchanged(Check):
 
     def _unmoved(self, taken: Step) -> Finding | None:
         """Single parameters whose changes are lost in rounding."""
-        still = ~taken.moved & (np.nan_to_num(taken.norms) > 0) & (taken.rates != 0) & taken.is_moving
-        self._stuck = still.astype(int) if self._stuck is None else np.where(still, self._stuck + 1, 0)
+        rates = taken.rates
+        if self._stuck is None:
+            self._stuck = np.zeros(len(rates), dtype=int)
+            self._rates = self._highest = rates
+        self._highest = np.maximum(self._highest, rates)
+        settled = (rates <= self._rates) & (rates > 0.5 * self._highest)  # neither warming up nor nearly over
+        self._rates = rates
+        still = settled & ~taken.moved & (np.nan_to_num(taken.norms) > 0) & taken.is_moving
+        self._stuck = np.where(still, self._stuck + 1, 0)
         names = [taken.parts.names[i] for i in np.flatnonzero(self._stuck == _STEPS)]
         if not names:
             return None
-        p = taken.parts.parameters[taken.parts.names.index(names[0])]
+        at = taken.parts.names.index(names[0])
+        p = taken.parts.parameters[at]
         return self.finding(
             taken.number,
             f"{_STEPS} steps have not moved {listed(names)}, though there is a gradient (norm "
-            f"{taken.norms[taken.parts.names.index(names[0])]:.3g}): each change is smaller than half the distance "
-            f"between neighbouring numbers of {p._data.dtype}. Keep the parameter in float32, or raise the rate.",
+            f"{taken.norms[at]:.3g}): each change is smaller than half the distance "
+            f"between neighbouring numbers of {p._data.dtype}. "
+            + ("Keep it in float32, or raise" if p._data.dtype == np.float16 else "Raise")
+            + f" the learning rate ({taken.rates[at]:.3g}).",
             names,
         )

@@ -9,6 +9,7 @@ from tensorgrad.monitoring.checks.base import Check, listed
 from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.run import Run
 from tensorgrad.monitoring.seen import Pass
+from tensorgrad.tensor import Tensor
 
 _STEPS = 10  # a part of a model that only some batches use gets this many steps to be used in
 
@@ -43,17 +44,19 @@ class Unreached(Check):
         self._reached |= np.isin(seen.parts.names, names)
         return self.finding(
             seen.step,
-            f"no gradient has reached {listed(names)} in {_STEPS} steps: {why} If that is meant, freeze it with "
-            "requires_grad_(False).",
+            f"no gradient has reached {listed(names)} in {_STEPS} steps: {why}",
             names,
         )
 
 
-def _why(p: object, name: str, seen: Pass) -> str:
+def _why(p: Tensor, name: str, seen: Pass) -> str:
     if name in seen.parts.foreign:
+        shape = p._data.shape
+        missing = [f"{name}, which has" for name, q in seen.parts.untrained.items() if q._data.shape == shape]
         return (
-            "the optimizer holds it, but the model does not (any more): make the optimizer after the last change of "
-            "the model's parameters."
+            f"the optimizer holds it, the model does not (any more). It has the shape {shape}"
+            + (f", and the optimizer does not hold {missing[0]} that shape too" if missing else "")
+            + ". Make the optimizer after the last change of the model's parameters."
         )
-    text = explain(p, seen.roots[0]).text  # type: ignore[arg-type]
-    return text.partition(": ")[2] or text
+    text = explain(p, seen.roots[0]).text
+    return f"{text.partition(': ')[2] or text} If that is meant, freeze it with requires_grad_(False)."
