@@ -1,11 +1,11 @@
-"""Five runs of a character model, four of them with a bug that raises nothing, and what was said of each.
+"""A character model is trained without a bug and with each of four that raise nothing; what was said of each run.
 
     python examples/silent_bugs.py
     python examples/silent_bugs.py --text my_book.txt --folder runs/my-book
     python examples/silent_bugs.py --steps 200 --folder runs/short
 
-Writes silent_bugs.md, silent_bugs.json and the losses as a picture. Runs that are in the folder already are not run
-again, so after Ctrl-C the same command goes on.
+One bug is made with and without clipping, which hides it. Writes silent_bugs.md, silent_bugs.json and the losses as a
+picture. Runs that are in the folder already are not run again, so after Ctrl-C the same command goes on.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def run(options: argparse.Namespace) -> None:
     write(folder / "silent_bugs.json", to_json(content) + "\n")
     print(to_json(content) if options.json else table, end="\n" if options.json else "")
     viz.draw_runs(
-        {LABELS[finished.bug]: finished.losses for finished in found},
+        {LABELS[finished.name]: finished.losses for finished in found},
         picture,
         baselines={"letter frequencies": corpus.letter_frequencies, "uniform": corpus.uniform},
-        title="Training loss of the five runs",
+        title="Training loss: a correct run, and the same with a bug",
     )
     say(f"wrote {folder / 'silent_bugs.md'}, {folder / 'silent_bugs.json'} and {picture}")
 
@@ -108,7 +108,7 @@ def parser() -> argparse.ArgumentParser:
     usual: dict[str, Any] = vars(Settings())
     found = Parser(
         prog=NAME,
-        description="Train a small GPT five times, four times with a bug that raises nothing, and compare.",
+        description="Train a small GPT without a bug and with each of four that raise nothing, and compare.",
         epilog="Settings that are not given are those in parentheses. A run takes minutes at these sizes.",
     )
     found.add_argument("--text", metavar="FILE", help="a UTF-8 file (the documentation that Python's help() shows)")

@@ -21,7 +21,7 @@ import silent_bugs
 from chars import five_runs as five
 from chars.corpus import Corpus
 from chars.errors import Refused
-from chars.five_runs import Finished, five_runs
+from chars.five_runs import RUNS, Finished, five_runs
 from chars.five_table import as_dict, as_markdown, loss_at, seen_in_curve
 from chars.settings import BUGS, Settings
 
@@ -48,10 +48,10 @@ def settings(text: Path) -> Settings:
     return Settings(text=str(text), steps=STEPS, batch=3, context=8, blocks=1, heads=2, width=16, warmup=3)
 
 
-def finished(bug: str, end: float, held_out: float, *findings: dict[str, Any]) -> Finished:
+def finished(name: str, end: float, held_out: float, *findings: dict[str, Any]) -> Finished:
     """A run of 1,000 steps whose loss falls, or rises, in a line from 4 to `end` by step 990."""
     losses = [4 + (end - 4) * min(step / 990, 1) for step in range(1, 1001)]
-    return Finished(bug, losses, held_out, list(findings), 60.0)
+    return Finished(name, losses, held_out, list(findings), 60.0)
 
 
 def source_like() -> list[Finished]:
@@ -59,7 +59,8 @@ def source_like() -> list[Finished]:
     found = {"step": 3, "check": "uncleared", "names": [], "text": "the gradients were\nnot cleared"}
     return [
         finished("none", 1.7, 1.74),
-        finished("no-zero-grad", 7.37, 7.4, found, {**found, "step": 9}),
+        finished("no-zero-grad", 2.0, 2.1, found),
+        finished("no-zero-grad-unclipped", 7.37, 7.4, found, {**found, "step": 9}),
         finished("unshifted", 0.001, 10.7),
         finished("loss-times-40", 1.7, 1.735),
         finished("detached-positions", 1.9, 1.95),
@@ -91,9 +92,10 @@ def test_what_the_training_curve_alone_shows(end: float, seen: str) -> None:
 
 
 def test_the_sources_runs_are_told_as_the_source_tells_them() -> None:
-    """Two of the four bugs are seen in the curve."""
+    """Two of the four bugs are seen in the curve, where nothing is clipped."""
     content = as_dict(source_like(), Corpus(TEXT, "lines"), Settings(), cores=2)
     assert [run["seen_in_curve"] for run in content["runs"]] == [
+        "",
         "",
         "no better than letter frequencies",
         "too good",
@@ -102,17 +104,16 @@ def test_the_sources_runs_are_told_as_the_source_tells_them() -> None:
     ]
     table = as_markdown(content, Settings())
     lines = table.splitlines()
-    assert len({line.count("|") for line in lines[:9]}) == 1  # a table
+    assert len({line.count("|") for line in lines[:10]}) == 1  # a table
     assert "4.66 held out" in lines[2]  # ln 106
     assert lines[4].startswith("| correct | 3.")
     assert "| 1.700 | 1.740 | 1.74 held out | no | nothing |" in lines[4]
-    assert (
-        "3.37 at step 50, 7.37 at the end | yes: no better than letter frequencies | uncleared (step 3) |" in lines[5]
-    )
-    assert "0.001 at the end, 10.7 held out | yes: too good" in lines[6]
-    assert "1.735 held out | no" in lines[7]
-    assert "1.95 held out | no" in lines[8]
-    assert "took 5.0 min together, on 2 cores" in table
+    assert lines[5].endswith("2.000 | 2.100 |  | no | uncleared (step 3) |")
+    assert "3.37 at step 50, 7.37 at the end | yes: no better than letter frequencies | uncleared (step 3)" in lines[6]
+    assert "0.001 at the end, 10.7 held out | yes: too good" in lines[7]
+    assert "1.735 held out | no" in lines[8]
+    assert "1.95 held out | no" in lines[9]
+    assert "took 6.0 min together, on 2 cores" in table
     assert "Loss times 40: -0.3 % beside the correct run (source: -0.3 %)" in table
     assert "Positions detached: +12.1 % beside the correct run (source: +12.1 %)" in table
     assert "- gradients not cleared, step 3: the gradients were not cleared\n" in table  # one line each
@@ -121,11 +122,15 @@ def test_the_sources_runs_are_told_as_the_source_tells_them() -> None:
 def test_short_runs_tell_nothing_by_their_curve() -> None:
     runs = [replace(run, losses=[4.6] * 5) for run in source_like()]
     table = as_markdown(as_dict(runs, Corpus(TEXT, "lines"), Settings(), cores=1), Settings())
-    assert table.count("too early to tell") == 5
+    assert table.count("too early to tell") == 6
     assert "| correct |  | 4.600 |" in table  # no loss at step 50
 
 
 # --- the runs
+
+
+def test_every_bug_is_made() -> None:
+    assert {changes.get("bug", name) for name, changes in RUNS.items()} == set(BUGS)
 
 
 def test_the_example_writes_table_json_and_picture(
@@ -136,14 +141,14 @@ def test_the_example_writes_table_json_and_picture(
     assert silent_bugs.main([*options, "--json"]) == 0
     out = capsys.readouterr().out
     content = json.loads(out)
-    assert [run["bug"] for run in content["runs"]] == list(BUGS)
-    scores = {run["bug"]: run["held_out"] for run in content["runs"]}
+    assert [run["run"] for run in content["runs"]] == list(RUNS)
+    scores = {run["run"]: run["held_out"] for run in content["runs"]}
     assert all(2.0 < score < 4.0 for score in scores.values())
     assert scores["loss-times-40"] == pytest.approx(scores["none"], abs=0.01)  # AdamW takes the factor out
-    assert len(set(scores.values())) == 5  # but the runs are five
+    assert len(set(scores.values())) == 6  # but all runs differ
     folder = tmp_path / "five"
     assert json.loads((folder / "silent_bugs.json").read_text(encoding="utf-8")) == content
-    assert (folder / "silent_bugs.md").read_text(encoding="utf-8").count("\n| ") == 8
+    assert (folder / "silent_bugs.md").read_text(encoding="utf-8").count("\n| ") == 9
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
 
     # the same again, from the folder: nothing is trained
@@ -197,9 +202,9 @@ def test_an_interrupted_run_goes_on_to_the_same_losses(settings: Settings, tmp_p
             list(five_runs(settings, corpus, tmp_path / "parts"))
     lines: list[str] = []
     runs = list(five_runs(settings, corpus, tmp_path / "parts", say=lines.append))
-    assert [line.split(", ")[-1] for line in lines] == ["is there"] * 2 + ["goes on after step 0"] + ["starts"] * 2
+    assert [line.split(", ")[-1] for line in lines] == ["is there"] * 2 + ["goes on after step 0"] + ["starts"] * 3
     for run, other in zip(runs, whole, strict=True):
-        assert (run.bug, run.losses, run.held_out) == (other.bug, other.losses, other.held_out)
+        assert (run.name, run.losses, run.held_out) == (other.name, other.losses, other.held_out)
         assert [found["check"] for found in run.findings] == [found["check"] for found in other.findings]
 
 

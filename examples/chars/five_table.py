@@ -13,6 +13,7 @@ from chars.settings import Settings
 LABELS = {
     "none": "correct",
     "no-zero-grad": "gradients not cleared",
+    "no-zero-grad-unclipped": "gradients not cleared, not clipped",
     "unshifted": "targets not shifted",
     "loss-times-40": "loss times 40",
     "detached-positions": "positions detached",
@@ -21,7 +22,8 @@ SOURCE_CHARACTERS = 106
 SOURCE: dict[str, dict[str, float]] = {
     "letter frequencies": {"held_out": 3.25},
     "none": {"held_out": 1.74},
-    "no-zero-grad": {"step_50": 3.37, "end": 7.37},
+    "no-zero-grad": {},
+    "no-zero-grad-unclipped": {"step_50": 3.37, "end": 7.37},
     "unshifted": {"end": 0.001, "held_out": 10.7},
     "loss-times-40": {"held_out": 1.735},
     "detached-positions": {"held_out": 1.95},
@@ -56,7 +58,7 @@ def as_dict(runs: Sequence[Finished], corpus: Corpus, settings: Settings, cores:
 
     "long_enough" says whether the correct run got below the letter frequencies: until then no curve tells anything.
     """
-    correct = next(run for run in runs if run.bug == "none")
+    correct = next(run for run in runs if run.name == "none")
     return {
         "text": {"name": corpus.name, "sha256": corpus.sha256, "characters": len(corpus.text)},
         "vocabulary": len(corpus.vocabulary),
@@ -66,11 +68,11 @@ def as_dict(runs: Sequence[Finished], corpus: Corpus, settings: Settings, cores:
         "letter_frequencies": {"held_out": corpus.letter_frequencies, "source": SOURCE["letter frequencies"]},
         "runs": [
             {
-                "bug": run.bug,
+                "run": run.name,
                 "step_50": loss_at(run.losses, 50),
                 "end": loss_at(run.losses, len(run.losses)),
                 "held_out": run.held_out,
-                "source": SOURCE[run.bug],
+                "source": SOURCE[run.name],
                 "seen_in_curve": seen_in_curve(run.losses, corpus.letter_frequencies),
                 "findings": run.findings,
                 "seconds": round(run.seconds, 1),
@@ -102,11 +104,16 @@ def as_markdown(content: dict[str, Any], settings: Settings) -> str:
     ]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     said = [
-        f"- {LABELS[run['bug']]}, step {found['step']}: {' '.join(found['text'].split())}"
+        f"- {LABELS[run['run']]}, step {found['step']}: {' '.join(found['text'].split())}"
         for run in content["runs"]
         for found in run["findings"]
     ]
-    parts = [table, _caption(content, settings), _beside_the_correct_run(content["runs"])]
+    parts = [
+        table,
+        _caption(content, settings),
+        _beside_the_correct_run(content["runs"]),
+        _of_clipping(content["runs"]),
+    ]
     if said:
         parts.append("What the monitor said:\n\n" + "\n".join(said))
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -127,7 +134,7 @@ def _row(run: dict[str, Any], long_enough: bool) -> list[str]:
         steps.setdefault(found["check"], found["step"])
     said = ", ".join(f"{check} (step {step})" for check, step in steps.items())
     return [
-        LABELS[run["bug"]],
+        LABELS[run["run"]],
         nats(run["step_50"]),
         nats(run["end"]),
         nats(run["held_out"]),
@@ -152,7 +159,7 @@ def _caption(content: dict[str, Any], settings: Settings) -> str:
 
 def _beside_the_correct_run(runs: Sequence[dict[str, Any]]) -> str:
     """The two bugs that no curve shows, as parts of the correct run's score."""
-    scores = {run["bug"]: run["held_out"] for run in runs}
+    scores = {run["run"]: run["held_out"] for run in runs}
     if not {"none", "loss-times-40", "detached-positions"} <= scores.keys():
         return ""
 
@@ -163,6 +170,18 @@ def _beside_the_correct_run(runs: Sequence[dict[str, Any]]) -> str:
     return " ".join(
         f"{LABELS[bug].capitalize()}: {change(bug, scores)} beside the correct run (source: {change(bug, source)})."
         for bug in ("loss-times-40", "detached-positions")
+    )
+
+
+def _of_clipping(runs: Sequence[dict[str, Any]]) -> str:
+    """Why one bug stands in the table twice."""
+    ends = {run["run"]: run["end"] for run in runs}
+    if not {"no-zero-grad", "no-zero-grad-unclipped"} <= ends.keys():
+        return ""
+    return (
+        "Gradients that are not cleared pile up. Clipping shortens the pile each step, and the training loss ends at "
+        f"{nats(ends['no-zero-grad'])}; without clipping, as the source's figures have it, at "
+        f"{nats(ends['no-zero-grad-unclipped'])}."
     )
 
 
