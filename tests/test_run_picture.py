@@ -34,19 +34,31 @@ def rows(axes):
     return [label.get_text() for label in axes.get_yticklabels()]
 
 
+@pytest.fixture(scope="module")
+def plain():
+    """The figure of a healthy run but for one finding, and its axes."""
+    return drawn(usual())
+
+
+@pytest.fixture(scope="module")
+def storm():
+    """The axes of a run with zeros, nan, inf and no gradient."""
+    return drawn(stormy())[1]
+
+
 # -- a run -------------------------------------------------------------------------------------------------------------
 
 
-def test_loss_and_norm_are_drawn_as_they_were_logged():
-    _, axes = drawn(usual())
+def test_loss_and_norm_are_drawn_as_they_were_logged(plain):
+    _, axes = plain
     assert data(axes["loss"].lines[0]) == [(n, 4.0 / n) for n in range(1, 7)]
     assert data(axes["norm"].lines[0]) == [(n, 2.0 * n) for n in range(1, 7)]
     assert (axes["loss"].get_yscale(), axes["norm"].get_yscale()) == ("linear", "log")
     assert axes["loss"].get_xlim() == axes["heat"].get_xlim() == axes["ratio"].get_xlim() == (0.5, 6.5)
 
 
-def test_the_heat_map_has_blocks_from_the_input_down_and_steps_across():
-    _, axes = drawn(usual())
+def test_the_heat_map_has_blocks_from_the_input_down_and_steps_across(plain):
+    _, axes = plain
     mesh = axes["heat"].collections[0]
     shown = mesh.get_array()
     assert shown.shape == (5, 6)
@@ -60,31 +72,27 @@ def test_the_heat_map_has_blocks_from_the_input_down_and_steps_across():
     assert mesh.get_rasterized()
 
 
-def test_zero_and_what_is_not_finite_have_colours_of_their_own_and_are_told():
-    _, axes = drawn(stormy())
-    mesh = axes["heat"].collections[0]
+def test_zero_and_what_is_not_finite_have_colours_of_their_own_and_are_told(storm):
+    mesh = storm["heat"].collections[0]
     rgba = mesh.to_rgba(mesh.get_array())
     colours = {name: [tuple(np.round(c, 3)) for c in rgba[BLOCKS.index(name)]] for name in BLOCKS}
     hexed = {paper.module("colors").to_hex(c) for c in (colours["blocks.0"][3], *colours["blocks.1"][7:])}
     assert hexed == {LIGHT.zero, LIGHT.odd}
     assert {c[3] for c in colours["positions"]} == {0}  # the hatch shows through
-    legend = [text.get_text() for text in axes["heat"].get_legend().get_texts()]
+    legend = [text.get_text() for text in storm["heat"].get_legend().get_texts()]
     assert legend == ["exactly 0", "nan or inf (from ×)", "no gradient"]
-    marks = [c for c in axes["heat"].collections if c is not mesh]
+    marks = [c for c in storm["heat"].collections if c is not mesh]
     assert [c.get_offsets().tolist() for c in marks] == [[[8.0, 3.0]]]
-    assert "nan or inf" in texts(axes["loss"])
-    assert {"nan or inf", "0"} <= set(texts(axes["norm"]))
+    assert "nan or inf" in texts(storm["loss"])
+    assert {"nan or inf", "0"} <= set(texts(storm["norm"]))
 
 
 @pytest.mark.parametrize("theme", paper.THEMES)
-def test_the_maps_colours_rise_in_lightness_below_that_of_zero(theme):
-    colours = paper.theme_of(theme)
-    _, axes = drawn(stormy(), theme=colours)
-    mesh = axes["heat"].collections[0]
-    grey = mesh.cmap(np.linspace(0, 1, 256))[:, :3] @ [0.2126, 0.7152, 0.0722]
+def test_the_maps_colours_rise_in_lightness_below_that_of_zero(storm, theme):
+    grey = storm["heat"].collections[0].cmap(np.linspace(0, 1, 256))[:, :3] @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(grey) >= 0).all()
     assert grey[-1] - grey[0] > 0.6
-    zero = np.array(paper.module("colors").to_rgb(colours.zero)) @ [0.2126, 0.7152, 0.0722]
+    zero = np.array(paper.module("colors").to_rgb(paper.theme_of(theme).zero)) @ [0.2126, 0.7152, 0.0722]
     assert zero > grey.max() + 0.05
 
 
@@ -107,8 +115,8 @@ def test_a_row_for_each_parameter():
     assert "by parameter" in axes["heat"].get_title(loc="left")
 
 
-def test_ratios_are_named_at_their_ends_and_what_never_moved_is_said():
-    _, axes = drawn(usual())
+def test_ratios_are_named_at_their_ends_and_what_never_moved_is_said(plain):
+    _, axes = plain
     lines = axes["ratio"].lines
     assert [data(line)[0][1] for line in lines] == pytest.approx([1e-3, 1e-3 / 3, 1e-3 / 4])
     assert {"tokens", "blocks.0", "blocks.1"} <= set(texts(axes["ratio"]))
