@@ -148,7 +148,7 @@ def test_a_run_learns_and_is_repeatable(settings: Settings) -> None:
 
 
 def test_each_bug_does_what_it_says(settings: Settings) -> None:
-    """Told from the gradients that the second step begins with, and from the first step's."""
+    """Told from the gradient of one batch."""
     corpus = Corpus(TEXT)
     batch = Batches(corpus.encode(corpus.train), settings).draw()
     found = {}
@@ -164,12 +164,20 @@ def test_each_bug_does_what_it_says(settings: Settings) -> None:
     assert "positions.weight" not in found["detached-positions"][1]
     assert found["detached-positions"][0] == loss
     assert found["unshifted"][0] < loss  # with tied weights a character is its own likeliest successor at first
-    uncleared = train(replace(settings, bug="no-zero-grad"), monitor=False)
+
+
+def test_gradients_that_are_not_cleared_pile_up_and_clipping_hides_most_of_it(settings: Settings) -> None:
+    settings = replace(settings, steps=20)
     cleared = train(settings, monitor=False)
-    assert uncleared.losses[:2] == cleared.losses[:2]  # the first update is right
-    assert uncleared.losses[2:] != cleared.losses[2:]
-    assert all(np.any(g) for g in gradients(uncleared.model).values())
+    uncleared = train(replace(settings, bug="no-zero-grad"), monitor=False)
+    clipped = train(replace(settings, bug="no-zero-grad", clip_uncleared=True), monitor=False)
     assert gradients(cleared.model) == {}
+    assert all(np.any(g) for g in gradients(uncleared.model).values())
+    assert clipped.losses[:2] == cleared.losses[:2]  # the first update is right
+    assert clipped.losses[2:] != cleared.losses[2:]
+    assert uncleared.norms[0] == cleared.norms[0]
+    assert uncleared.norms[-1] > 5 * max(cleared.norms)
+    assert max(clipped.norms) <= settings.clip + max(cleared.norms) + 0.1
 
 
 @pytest.mark.parametrize(
@@ -331,6 +339,27 @@ def test_bad_input_is_one_line_and_status_2(
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
 
 
+SLOW = """\
+import sys, time
+sys.path.insert(0, {examples!r})
+import char_gpt, chars.signals, chars.training
+
+right = chars.signals.Signals._note
+
+def step(*arguments):
+    print("in a step", flush=True)
+    time.sleep(60)
+
+def note(self, *arguments):
+    right(self, *arguments)
+    print("noted", flush=True)
+
+chars.training.backward = step
+chars.signals.Signals._note = note
+sys.exit(char_gpt.main(["--resume", "run/checkpoint.npz"]))
+"""
+
+
 def started(folder: Path, *more: str) -> subprocess.Popen[str]:
     """A run without end in a program of its own, after its first steps."""
     command = [
@@ -368,34 +397,20 @@ def test_a_signal_ends_the_run_after_a_step_and_a_checkpoint(text: str, tmp_path
 
 
 def test_a_second_ctrl_c_stops_at_once(text: str, tmp_path: Path) -> None:
-    """While the first is still being answered: a step with so many micro-batches takes minutes."""
+    """While the first is still being answered, in a step that takes a minute."""
     program = started(tmp_path)
     program.kill()
     program.communicate()
     kept = (tmp_path / "run" / "checkpoint.npz").read_bytes()
     slow = tmp_path / "slow.py"
-    slow.write_text(
-        f"import sys, time; sys.path.insert(0, {str(EXAMPLES)!r})\n"
-        "import char_gpt, chars.training\n"
-        "right = chars.training.backward\n"
-        "def backward(*arguments):\n"
-        "    print('in a step', flush=True)\n"
-        "    time.sleep(30)\n"
-        "    return right(*arguments)\n"
-        "chars.training.backward = backward\n"
-        "sys.exit(char_gpt.main(['--resume', 'run/checkpoint.npz']))\n",
-        encoding="utf-8",
-    )
+    slow.write_text(SLOW.format(examples=str(EXAMPLES)), encoding="utf-8")
     command = [sys.executable, str(slow)]
     program = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert program.stdout is not None
-    assert program.stdout.readline() == "in a step\n"
-    begin = time.monotonic()
-    while program.poll() is None:
+    for said in ("in a step", "noted"):
+        assert program.stdout.readline() == f"{said}\n"
         program.send_signal(signal.SIGINT)
-        time.sleep(0.2)
-        assert time.monotonic() < begin + 20
-    _, err = program.communicate()
+    _, err = program.communicate(timeout=20)
     assert program.returncode == 130
     assert err.splitlines()[-1] == "char_gpt.py: stopped at once; a checkpoint that was written before is whole"
     assert (tmp_path / "run" / "checkpoint.npz").read_bytes() == kept
