@@ -31,6 +31,7 @@ from viz.kit.page import check_suffix
 from viz.text import count
 
 NAME = "surprise.py"
+LONG = 100_000  # characters that take so long that it is said
 
 
 def trained_on(saved: Checkpoint) -> Corpus:
@@ -59,6 +60,8 @@ def report(given: argparse.Namespace) -> None:
         text, name = corpus.held_out, f"held-out part of {saved.text_name}"
     else:
         text, name = read_text(given.text), given.text
+    if len(text) > LONG:
+        print(f"{NAME}: scoring {len(text):,} characters ...", file=sys.stderr)
     try:
         found = scored(model, vocabulary, text)
     except ValueError as error:

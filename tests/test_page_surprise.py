@@ -172,6 +172,10 @@ def test_ways_to_a_character_and_what_is_told_of_it(opened, made, found, viewpor
         tab.keyboard.press("ArrowDown")
         assert f", line {found.text.count(chr(10), 0, before) + 2}, " in told(tab)
 
+        for _ in range(12):
+            tab.keyboard.press("ArrowDown")
+        assert in_view(tab)
+
         emoji = found.text.index("🙂", 300)  # two units of a string of JavaScript
         for place in (emoji, emoji + 1, found.text.index("\n", 300)):
             middle = tab.evaluate(MIDDLE, place)

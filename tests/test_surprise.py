@@ -114,6 +114,7 @@ def test_the_worst_tenth_of_a_skewed_text():
         [0.5],
         [0.49, 0.5, 8.0, 8.2],
         [3000.0],
+        [1e30],
         [*[0.1] * 999, 25.0],
         list(np.geomspace(1e-3, 40, 500)),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,9 @@ def histogram(nats: np.ndarray) -> list[dict[str, Any]]:
     characters and their share, and the share of the whole loss that these carry.
     """
     most = max(float(np.quantile(nats, _INSIDE)), 0.5)
-    width = next(w for power in range(9) for w in (0.5 * 10**power, 10**power, 2 * 10**power) if most <= _BARS * w)
+    width = next(
+        w for power in count() for w in (0.5 * 10**power, 1.0 * 10**power, 2.0 * 10**power) if most <= _BARS * w
+    )
     bar = (nats // width).astype(int)
     last = int(min(bar.max(), math.ceil(most / width)))
     bar = np.minimum(bar, last)
@@ -95,11 +98,11 @@ def histogram(nats: np.ndarray) -> list[dict[str, Any]]:
     ]
 
 
-def _different(text: str, places: np.ndarray, count: int) -> list[int]:
-    """The first `count` of the places of which no two are alike: else a row of dashes would fill the list."""
+def _different(text: str, places: np.ndarray, most: int) -> list[int]:
+    """The first `most` of the places of which no two are alike: else a row of dashes would fill the list."""
     chosen: dict[str, int] = {}
     for place in places:
-        if len(chosen) == count:
+        if len(chosen) == most:
             break
         chosen.setdefault(text[max(place + 1 - ALIKE, 0) : place + 1], int(place))
     return list(chosen.values())
