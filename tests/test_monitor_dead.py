@@ -56,9 +56,7 @@ def test_a_layer_that_starts_dead_is_named_after_twenty_passes() -> None:
     model[2].bias.data -= 100
     (finding,) = found(model)
     assert (finding.step, finding.names) == (20, ("2.weight",))
-    assert finding.text.startswith(
-        "20 of 20 units of 2 (100%) are dead since step 1: no gradient has come to them in 20"
-    )
+    assert finding.text.startswith("20 of 20 units of 2 (100%) are dead since step 1: no gradient came to them in 20")
     assert "the slope of relu is 0" in finding.text
     assert "leaky_relu" in finding.text
 
@@ -96,28 +94,33 @@ def test_saturated_units_are_dead(act: Callable[[], nn.Module], op: str) -> None
 FORMS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "x @ w": lambda x, w, b: (x @ w + b).clamp(min=0),
     "x @ w.T": lambda x, w, b: (x @ w.T + b).clamp(min=0),
-    "w @ x": lambda x, w, b: (w @ x.T + b.view(8, 1)).clamp(min=0).T,
+    "w @ x": lambda x, w, b: (w @ x.T + b.view(12, 1)).clamp(min=0).T,
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_layers_written_by_hand(form: str) -> None:
     rng = np.random.default_rng(0)
-    arrays = {"w": rng.normal(size=(8, 8)), "b": np.array([-100] * 7 + [3]), "v": np.ones((8, 4)), "c": np.zeros(4)}
+    arrays = {
+        "w": rng.normal(size=(8, 12) if form == "x @ w" else (12, 8)),
+        "b": np.array([-100] * 10 + [3, 3]),
+        "v": np.ones((12, 4)),
+        "c": np.zeros(4),
+    }
     weights = {name: Tensor(a.astype(np.float32), requires_grad=True) for name, a in arrays.items()}
     w, b, v, c = weights.values()
     optimizer = torch.optim.SGD(weights.values(), lr=0.01)
     with torch.monitor(weights, optimizer, say=lambda finding: None) as watch:
         for step in range(45):
             if step == 20:
-                b.data[7] = -100
+                b.data[10] = -100
             optimizer.zero_grad()
             h = FORMS[form](inputs(rng, 32), w, b)
             F.cross_entropy(h @ v + c, torch.tensor(rng.integers(0, 4, 32))).backward()
             optimizer.step()
     (finding,) = watch.findings
     assert (finding.check, finding.step, finding.names) == ("dead", 40, ("w",))
-    assert finding.text.startswith("8 of 8 units of w (100%) are dead since step 21: ")
+    assert finding.text.startswith("11 of 12 units of w (92%) are dead since step 21: ")
     assert "the slope of clamp is 0" in finding.text
 
 

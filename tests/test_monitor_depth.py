@@ -98,6 +98,7 @@ def test_the_text_gives_the_measured_ratio() -> None:
         ("tanh", 60, 2.0, True),
         ("tanh", 60, 0.5, True),
         ("sigmoid", 4, 1.0, False),
+        ("tanh", 5, 0.1, False),  # too few layers to call it a trend
     ],
 )
 def test_a_healthy_chain_is_silent(act: str, depth: int, scale: float, residual: bool) -> None:
@@ -125,6 +126,15 @@ def test_zeros_from_one_place_down_are_led_back_to_the_layer_whose_units_are_off
     assert "11 passes nothing on" in finding.text
     assert "output of 10 and the 10 below it is exactly 0" in finding.text
     assert "Look in 5 for units that are all off" in finding.text
+
+
+def test_zeros_that_the_trend_does_not_explain_are_a_break() -> None:
+    model = stack("tanh", 30, 0.5)
+    nn.init.zeros_(model[3].linear.weight)
+    model[3].linear.weight.requires_grad_(False)
+    (finding,) = found(model, lr=1e-5)
+    assert finding.text.startswith("3 passes nothing on: ")
+    assert "output of 2 and the 2 below it is exactly 0. Look in 3 for" in finding.text
 
 
 def _tiny_head() -> nn.Module:

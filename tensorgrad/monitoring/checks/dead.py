@@ -123,7 +123,7 @@ def _is_suspect(layer: _Layer, place: int, seen: Pass) -> bool:
 
 def _units_with_gradient(grad: np.ndarray) -> np.ndarray:
     """For each row, whether anything in it is not 0: a few of its elements show it for most rows."""
-    alive: np.ndarray = grad[:, :: math.ceil(grad.shape[1] / _SAMPLE) or 1].any(1)
+    alive = np.asarray(grad[:, :: math.ceil(grad.shape[1] / _SAMPLE) or 1].any(1))
     rest = np.flatnonzero(~alive)
     alive[rest] = grad[rest].any(1)
     return alive
@@ -197,7 +197,8 @@ def _said(layer: _Layer, dead: np.ndarray, use: _Use, names: list[str]) -> str:
     others = f" The same is true of {listed(layers[1:])}." if len(layers) > 1 else ""
     return (
         f"{count} of {len(dead)} units of {layers[0]} ({count / len(dead):.0%}) are dead since step {since}: no "
-        f"gradient has come to them in {passes} passes, and the slope of {use.ops} is 0 at all that they gave it in the "
-        f"last.{others} They do not come back: train again with a smaller learning rate or a warmup, look at the initial "
-        "weights and biases, or take an activation with a slope on both sides (leaky_relu)."
+        f"gradient came to them in {passes} passes, and the slope of {use.ops} is 0 at all that they gave it in the "
+        f"last.{others} "
+        "They do not come back: train again with a smaller learning rate or a warmup, look at the initial weights and "
+        "biases, or take an activation with a slope on both sides (leaky_relu)."
     )
