@@ -269,3 +269,16 @@ def test_a_log_on_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
         log.write({"step": 1})
     with pytest.raises(Refused, match="No space left"):
         log.close()
+
+
+def test_where_the_log_cannot_go_on_the_run_is_saved_first(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(log: Log, line: dict[str, Any]) -> None:
+        if line["step"] == 3:
+            raise Refused("no space")
+
+    monkeypatch.setattr(Log, "write", write)
+    with pytest.raises(Refused, match="no space"):
+        train(settings, folder=tmp_path)
+    assert checkpoint.load(tmp_path / "checkpoint.npz").step == 3

@@ -28,9 +28,7 @@ class Log:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             kept = _lines_up_to(path, after) if after else []
-            beside = path.with_name(f".unfinished-{path.name}")
-            beside.write_text("".join(kept), encoding="utf-8")
-            os.replace(beside, path)
+            _replace(path, "".join(kept))
             self._file = path.open("a", encoding="utf-8")
         except OSError as error:
             raise self._refused(error) from None
@@ -56,6 +54,17 @@ class Log:
 
     def _refused(self, error: OSError) -> Refused:
         return Refused(f"cannot write the log {str(self._path)!r}: {error.strerror or error}")
+
+
+def _replace(path: Path, text: str) -> None:
+    """The file with this text, or as it was."""
+    beside = path.with_name(f".unfinished-{path.name}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def to_json(content: Any) -> str:

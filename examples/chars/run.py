@@ -197,17 +197,13 @@ class Run:
         tokens = self.settings.batch * self.settings.accumulate * self.settings.context
         now = time.perf_counter()
         speed, self._last = tokens / (now - self._last), now
-        self._log.write(
-            {
-                "kind": "step",
-                "step": step,
-                "loss": loss,
-                "norm": norm,
-                "lr": self.settings.rate(step),
-                "tokens": tokens * step,
-                "seconds": round(self._seconds(), 3),
-            }
-        )
+        line = {"kind": "step", "step": step, "loss": loss, "norm": norm, "lr": self.settings.rate(step)}
+        line |= {"tokens": tokens * step, "seconds": round(self._seconds(), 3)}
+        try:
+            self._log.write(line)
+        except Refused:
+            self._save()  # there may be room for it, or it is on another disk
+            raise
         self._progress.step(step, loss, norm, speed)
         if self._on_step is not None:
             self._on_step(step, loss, norm)
