@@ -138,6 +138,14 @@ def test_findings_are_numbered_and_marked_in_both_curves():
     assert not any(text.get_parse_math() for text in figure.texts)
 
 
+def test_a_block_without_weights_of_its_own_is_not_called_one_without_gradient():
+    tied = ("tokens", "head")
+    _, axes = drawn([header(tied), step(1, tied)])
+    assert axes["heat"].get_legend() is None
+    assert "no weights of its own" in texts(axes["heat"])
+    assert not axes["ratio"].get_title(loc="left").endswith("head")
+
+
 def test_many_findings_are_counted():
     many = [{**UNREACHED, "step": n % 6 + 1, "text": f"finding {n}"} for n in range(40)]
     figure, axes = drawn([*usual(), *many])

@@ -222,7 +222,7 @@ def _baselines(axes: Any, baselines: dict[str, float], theme: paper.Theme) -> No
             fontsize=7.5,
             parse_math=False,
             bbox={"facecolor": theme.ground, "edgecolor": "none", "alpha": 0.75, "pad": 0.6},
-            zorder=5,
+            zorder=1.6,  # below the curves
         )
 
 

@@ -41,7 +41,8 @@ def write_ends(axes: Any, ends: Sequence[End], theme: Theme) -> None:
                 "color": end.colour,
                 "linewidth": 0.9,
                 "linestyle": (0, (1, 1.5)),  # so that it is not taken for the curve going on
-                "shrinkA": 2,
+                "relpos": (0.0, 0.5),
+                "shrinkA": 1,
                 "shrinkB": 0,
             },
             color=theme.ink,

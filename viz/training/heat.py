@@ -191,7 +191,7 @@ def _legend(axes: Any, heat: Heat, theme: paper.Theme) -> None:
         handles.append(patch(facecolor=theme.zero, edgecolor=theme.muted, label="exactly 0"))
     if (shown == np.inf).any():
         handles.append(patch(facecolor=theme.odd, edgecolor=theme.odd, label="nan or inf (from ×)"))
-    if np.ma.getmaskarray(heat.shown).any():
+    if any(masked.any() and why != NOT_OWN for masked, why in zip(np.ma.getmaskarray(heat.shown), heat.missing)):
         handles.append(
             patch(facecolor=theme.ground, edgecolor=theme.muted, hatch="////", label=_missing(heat.quantity))
         )

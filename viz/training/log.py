@@ -41,7 +41,7 @@ class RunFinding:
 class Run:
     """A training run of S recorded steps.
 
-    name        of the file, or ""
+    name        of the file and of the folder that it is in, or ""
     blocks      names in the order of depth, from the input on
     parameters  names, in the order of their blocks, which `block_of` has
     optimizer, accumulate  as they were declared
@@ -97,7 +97,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
         content = Path(path).read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
-    return _collected(_parsed(content, str(path)), Path(path).name)
+    return _collected(_parsed(content, str(path)), "/".join(Path(path).parts[-2:]))  # names of files are alike
 
 
 def run_of(source: Any) -> Run:
