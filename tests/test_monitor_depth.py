@@ -223,7 +223,8 @@ def test_it_is_seen_when_it_arises_in_training() -> None:
     assert finding.step == 70
 
 
-def test_weights_without_modules_are_judged_at_their_products() -> None:
+@pytest.mark.parametrize("turned", [False, True])
+def test_weights_without_modules_are_judged_at_their_products(turned: bool) -> None:
     rng = np.random.default_rng(0)
     weights = {
         f"w{i}": Tensor(rng.normal(0, 0.5 / 4, (16, 16)).astype(np.float32), requires_grad=True) for i in range(30)
@@ -234,7 +235,7 @@ def test_weights_without_modules_are_judged_at_their_products() -> None:
         for _ in range(6):
             h = Tensor(rng.normal(size=(8, 16)).astype(np.float32))
             for w in weights.values():
-                h = (h @ w).tanh()
+                h = (h @ (w.T if turned else w)).tanh()
             optimizer.zero_grad()
             (h**2).sum().backward()
             optimizer.step()

@@ -20,7 +20,7 @@ _MOST_PASSES = 200
 _SEARCH_EVERY = 25  # passes: layers that only some batches use are found later
 _SAMPLE = 16  # weights of a unit that are looked at first
 
-_TRANSPOSED = ("T", "mT", "transpose", "permute")
+TRANSPOSED = ("T", "mT", "transpose", "permute")
 _PASSING = ("+", "-", "add", "sub", "view", "reshape", "flatten", "unflatten", "clone", "contiguous")
 _ACTIVATIONS = (
     *("relu", "relu6", "hardtanh", "clamp", "maximum", "where", "leaky_relu", "elu", "selu", "celu"),
@@ -157,7 +157,7 @@ def _product(node: Any, places: dict[Any, int]) -> tuple[int, _Use] | None:
     if node._op not in ("linear", "@") or not node._data.ndim:
         return None
     for k, operand in enumerate(node._prev[:2]):
-        turned = operand not in places and operand._op in _TRANSPOSED and operand._data.ndim == 2
+        turned = operand not in places and operand._op in TRANSPOSED and operand._data.ndim == 2
         matrix = operand._prev[0] if turned and operand._prev else operand
         if matrix in places:
             is_first = node._op == "@" and k == 0  # W @ x, whose units are the rows of W

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorgrad.monitoring.checks.base import Check
+from tensorgrad.monitoring.checks.dead import TRANSPOSED
 from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.measure import norm
 from tensorgrad.monitoring.run import Run
@@ -122,7 +123,9 @@ def _products(seen: Pass) -> _Row | None:
     uses: dict[Any, Any] = {}
     for node in seen.graph:
         for operand in node._prev:
-            if operand in names:
+            if operand in names and node._op in TRANSPOSED:
+                names[node] = names[operand]
+            elif operand in names:
                 uses.setdefault(operand, node)
     shapes = [p._data.shape for p in uses]
     usual = max(shapes, key=shapes.count, default=())
