@@ -193,13 +193,7 @@ def parser() -> argparse.ArgumentParser:
     setting(loop, "accumulate", "micro-batches a step, whose gradients are added")
     setting(loop, "learning_rate", "the highest, after the warmup", float)
     setting(loop, "warmup", "steps over which the learning rate rises")
-    setting(loop, "clip", "longest gradient that is let through", float)
-    loop.add_argument(
-        "--clip-uncleared",
-        action="store_true",
-        default=None,
-        help="clip with --bug no-zero-grad, too: this shrinks the old sum each time, and hides most of the bug",
-    )
+    setting(loop, "clip", "longest gradient that is let through; 1e9 for any", float)
     loop.add_argument("--no-monitor", dest="monitor", action="store_false", help="leave tensorgrad.monitor out")
 
     output = found.add_argument_group("output")

@@ -27,8 +27,9 @@ class Settings:
     learning_rate  the highest
     warmup         steps over which the rate rises to it; it falls to a tenth of it by the last step
     betas, weight_decay    of AdamW; weights decay, biases and the gains of norms do not
-    clip           the longest gradient that is let through, all parameters taken as one vector
-    clip_uncleared whether this holds for the bug "no-zero-grad", too; see `limit`
+    clip           the longest gradient that is let through, all parameters taken as one vector. Longer ones are
+                   shortened in place: where gradients are never cleared, the sum of the old ones is shortened, too, which
+                   hides most of the bug. A large number, such as 1e9, lets all through and shows it
 
     Raises Refused for settings that make no sense.
     """
@@ -50,7 +51,6 @@ class Settings:
     betas: tuple[float, float] = (0.9, 0.99)
     weight_decay: float = 0.1
     clip: float = 1.0
-    clip_uncleared: bool = False
 
     def __post_init__(self) -> None:
         if self.bug not in BUGS:
@@ -69,16 +69,6 @@ class Settings:
     def model(self, vocabulary: int) -> GPTConfig:
         """The sizes of the model for a text of that many distinct characters."""
         return GPTConfig(vocabulary, self.context, self.blocks, self.heads, self.width, self.dropout, tied=self.tied)
-
-    @property
-    def limit(self) -> float:
-        """The longest gradient that is let through. There is no limit for gradients that are never cleared.
-
-        Clipping changes what is in `.grad`, so it shrinks the sum of all earlier steps each time: what stays of them is
-        a short memory, as momentum is, and the bug is hidden but for a slower start. Without it the sum grows, and the
-        run comes to nothing.
-        """
-        return math.inf if self.bug == "no-zero-grad" and not self.clip_uncleared else self.clip
 
     def rate(self, step: int) -> float:
         """The learning rate of the given step, which is counted from 1: a line up, then half a cosine down."""

@@ -78,7 +78,7 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate(step)
             loss = backward(model, batches.draw(), settings.bug)
-            norm = clip_grad_norm_(model.parameters(), settings.limit).item()
+            norm = clip_grad_norm_(model.parameters(), settings.clip).item()
             run.require_finite(step, loss, norm)
             optimizer.step()
             if settings.bug != "no-zero-grad":  # the bug: what came in earlier steps stays and is added to
