@@ -28,7 +28,7 @@ class Settings:
     warmup         steps over which the rate rises to it; it falls to a tenth of it by the last step
     betas, weight_decay    of AdamW; weights decay, biases and the gains of norms do not
     clip           the longest gradient that is let through, all parameters taken as one vector. Longer ones are
-                   shortened in place: where gradients are never cleared, the sum of the old ones is shortened, too, which
+                   shortened in place: where gradients are never cleared, the sum of the old ones is, too, and this
                    hides most of the bug. A large number, such as 1e9, lets all through and shows it
 
     Raises Refused for settings that make no sense.
