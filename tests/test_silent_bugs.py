@@ -91,13 +91,20 @@ def test_what_the_training_curve_alone_shows(end: float, seen: str) -> None:
     assert seen_in_curve([4.0] * 20 + [end] * 10, 3.25) == seen
 
 
+def test_a_loss_that_rises_and_comes_back_is_seen_too() -> None:
+    """As without clipping and clearing here, where the learning rate falls to the end; a single bad batch is not."""
+    losses = [4.6] * 10 + [3.4] * 40 + [4.4] * 300 + [3.2] * 50
+    assert seen_in_curve(losses, 3.25) == "rises from 3.40 to 4.40"
+    assert seen_in_curve([4.0] * 10 + [2.0] * 40 + [5.0] + [2.0] * 49, 3.25) == ""
+
+
 def test_the_sources_runs_are_told_as_the_source_tells_them() -> None:
     """Two of the four bugs are seen in the curve, where nothing is clipped."""
     content = as_dict(source_like(), Corpus(TEXT, "lines"), Settings(), cores=2)
     assert [run["seen_in_curve"] for run in content["runs"]] == [
         "",
         "",
-        "no better than letter frequencies",
+        "rises from 4.02 to 7.37",
         "too good",
         "",
         "",
@@ -109,8 +116,8 @@ def test_the_sources_runs_are_told_as_the_source_tells_them() -> None:
     assert lines[4].startswith("| correct | 3.")
     assert "| 1.700 | 1.740 | 1.74 held out | no | nothing |" in lines[4]
     assert lines[5].endswith("2.000 | 2.100 |  | no | uncleared (step 3) |")
-    assert "3.37 at step 50, 7.37 at the end | yes: no better than letter frequencies | uncleared (step 3)" in lines[6]
-    assert "0.001 at the end, 10.7 held out | yes: too good" in lines[7]
+    assert "3.37 at step 50, 7.37 at the end | yes: rises from 4.02 to 7.37 | uncleared (step 3)" in lines[6]
+    assert "| 0.001 | 10.700 | 0.001 at the end, 10.7 held out | yes: too good" in lines[7]
     assert "1.735 held out | no" in lines[8]
     assert "1.95 held out | no" in lines[9]
     assert "took 6.0 min together, on 2 cores" in table

@@ -32,6 +32,7 @@ SOURCE: dict[str, dict[str, float]] = {
 
 _WINDOW = 10  # steps: a single batch is a sample of the loss
 _TOO_GOOD = 0.1  # of the letter frequencies
+_RISE = 0.5  # nats; means of ten steps of the correct run go up and down by 0.1
 
 
 def loss_at(losses: Sequence[float], step: int) -> float | None:
@@ -43,14 +44,28 @@ def loss_at(losses: Sequence[float], step: int) -> float | None:
 def seen_in_curve(losses: Sequence[float], letter_frequencies: float) -> str:
     """What somebody who looks at the training loss alone, and knows the letter frequencies, sees to be wrong with it.
 
-    "" for nothing. It is wrong if it ends above what letter frequencies give, or below a tenth of that.
+    "" for nothing. It is wrong where it rises by half a nat, and where it ends above what letter frequencies give or
+    below a tenth of that.
     """
     end = loss_at(losses, len(losses))
     if end is None or not math.isfinite(end):
         return "not finite"
-    if end > letter_frequencies:
-        return "no better than letter frequencies"
-    return "too good" if end < _TOO_GOOD * letter_frequencies else ""
+    if end < _TOO_GOOD * letter_frequencies:
+        return "too good"
+    low, high = _largest_rise(losses)
+    if high - low > _RISE:
+        return f"rises from {low:.2f} to {high:.2f}"
+    return "no better than letter frequencies" if end > letter_frequencies else ""
+
+
+def _largest_rise(losses: Sequence[float]) -> tuple[float, float]:
+    """From where to where the loss, a mean of ten steps, goes up furthest: (low, high), equal if it never does."""
+    lowest, found = math.inf, (0.0, 0.0)
+    for step in range(_WINDOW, len(losses) + 1, _WINDOW):
+        value = math.fsum(losses[step - _WINDOW : step]) / _WINDOW
+        lowest = min(lowest, value)
+        found = max(found, (lowest, value), key=lambda pair: pair[1] - pair[0])
+    return found
 
 
 def as_dict(runs: Sequence[Finished], corpus: Corpus, settings: Settings, cores: int) -> dict[str, Any]:
@@ -79,7 +94,7 @@ def as_dict(runs: Sequence[Finished], corpus: Corpus, settings: Settings, cores:
             }
             for run in runs
         ],
-        "long_enough": not seen_in_curve(correct.losses, corpus.letter_frequencies),
+        "long_enough": (loss_at(correct.losses, len(correct.losses)) or math.inf) < corpus.letter_frequencies,
         "seconds": round(math.fsum(run.seconds for run in runs), 1),
         "cores": cores,
     }
@@ -149,10 +164,10 @@ def _caption(content: dict[str, Any], settings: Settings) -> str:
     blocks = f"{settings.blocks} block{'s' * (settings.blocks > 1)}"
     return (
         f"Nats a character; a training loss is the mean of ten steps. {settings.steps:,} steps of {settings.batch} "
-        f"sequences of {settings.context} characters, {blocks} {settings.width} wide, seed "
-        f"{settings.seed}; {text['name']}, {text['characters']:,} characters, {content['vocabulary']} distinct (the "
-        f"source had a text of its own, with {SOURCE_CHARACTERS}). A curve is seen to be wrong where it ends above the "
-        f"letter frequencies or below a tenth of them. The runs took {minutes(content['seconds'])} together, on "
+        f"sequences of {settings.context} characters, {blocks} {settings.width} wide, seed {settings.seed}; "
+        f"{text['name']}, {text['characters']:,} characters, {content['vocabulary']} distinct (the source had a text of "
+        f"its own, with {SOURCE_CHARACTERS}). A curve is seen to be wrong where it rises by half a nat, or ends above "
+        f"the letter frequencies or below a tenth of them. The runs took {minutes(content['seconds'])} together, on "
         f"{content['cores']} cores."
     )
 
@@ -179,15 +194,15 @@ def _of_clipping(runs: Sequence[dict[str, Any]]) -> str:
     if not {"no-zero-grad", "no-zero-grad-unclipped"} <= ends.keys():
         return ""
     return (
-        "Gradients that are not cleared pile up. Clipping shortens the pile each step, and the training loss ends at "
-        f"{nats(ends['no-zero-grad'])}; without clipping, as the source's figures have it, at "
+        "Gradients that are not cleared pile up. Clipping shortens the pile at each step, so that old ones fade, and "
+        f"the training loss ends at {nats(ends['no-zero-grad'])} as if nothing were wrong; without clipping it ends at "
         f"{nats(ends['no-zero-grad-unclipped'])}."
     )
 
 
 def nats(x: float | None) -> str:
-    """Three digits after the point; none for a run that was too short."""
-    return "" if x is None else f"{x:.3f}"
+    """Three digits after the point, and one digit of what is less than 0.01; none for a run that was too short."""
+    return "" if x is None else f"{x:.3f}" if abs(x) >= 0.01 else f"{x:.1g}"
 
 
 def minutes(seconds: float) -> str:
