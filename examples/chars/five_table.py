@@ -165,8 +165,8 @@ def _caption(content: dict[str, Any], settings: Settings) -> str:
     return (
         f"Nats a character; a training loss is the mean of ten steps. {settings.steps:,} steps of {settings.batch} "
         f"sequences of {settings.context} characters, {blocks} {settings.width} wide, seed {settings.seed}; "
-        f"{text['name']}, {text['characters']:,} characters, {content['vocabulary']} distinct (the source had a text of "
-        f"its own, with {SOURCE_CHARACTERS}). A curve is seen to be wrong where it rises by half a nat, or ends above "
+        f"{text['name']}, {text['characters']:,} characters, {content['vocabulary']} distinct (the source had its own "
+        f"text, with {SOURCE_CHARACTERS}). A curve is seen to be wrong where it rises by half a nat, or ends above "
         f"the letter frequencies or below a tenth of them. The runs took {minutes(content['seconds'])} together, on "
         f"{content['cores']} cores."
     )
