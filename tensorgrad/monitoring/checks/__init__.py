@@ -12,6 +12,6 @@ from tensorgrad.monitoring.checks.uncleared import Uncleared
 from tensorgrad.monitoring.checks.unreached import Unreached
 
 CHECKS: dict[str, type[Check]] = {
-    check.name: check for check in (Nonfinite, Uncleared, Unreached, Scaled, Copied, TooGood, Unchanged, Depth, Dead)
+    check.name: check for check in (Nonfinite, Uncleared, Unreached, Scaled, Copied, TooGood, Depth, Dead, Unchanged)
 }
 """By name, in the order in which they are asked: a cause before what follows from it."""

@@ -10,6 +10,7 @@ from tensorgrad.monitoring.run import Run
 from tensorgrad.monitoring.seen import Step
 
 _STEPS = 10
+_TINY = 1e-3  # of the longest gradient that a parameter had, or, squared, of that of all: there is little left to learn
 
 
 class Unchanged(Check):
@@ -20,12 +21,12 @@ class Unchanged(Check):
     """
 
     name = "unchanged"
-    because_of = ("nonfinite",)
+    because_of = ("nonfinite", "depth", "dead")
 
     def __init__(self) -> None:
         self._empty = self._idle = self._at_zero = 0
         self._stuck: np.ndarray | None = None
-        self._rates = self._highest = np.zeros(0)
+        self._rates = self._highest = self._longest = np.zeros(0)
 
     def after_step(self, taken: Step, run: Run) -> Finding | None:
         """One of several causes, the nearest first."""
@@ -71,10 +72,14 @@ class Unchanged(Check):
         if self._stuck is None:
             self._stuck = np.zeros(len(rates), dtype=int)
             self._rates = self._highest = rates
+            self._longest = np.zeros(len(rates))
         self._highest = np.maximum(self._highest, rates)
+        norms = np.nan_to_num(taken.norms)
+        self._longest = np.maximum(self._longest, norms)
+        counts = (norms > _TINY * self._longest) & (norms > _TINY**2 * np.linalg.norm(norms))  # it is not done learning
         settled = (rates <= self._rates) & (rates > 0.5 * self._highest)  # neither warming up nor nearly over
         self._rates = rates
-        still = settled & ~taken.moved & (np.nan_to_num(taken.norms) > 0) & taken.is_moving
+        still = settled & counts & ~taken.moved & taken.is_moving
         self._stuck = np.where(still, self._stuck + 1, 0)
         names = [taken.parts.names[i] for i in np.flatnonzero(self._stuck == _STEPS)]
         if not names:
