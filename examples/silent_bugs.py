@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
     corpus = Corpus(read_text(settings.text), str(settings.text or DEFAULT))
     corpus.require(settings.context)
     found = list(five_runs(settings, corpus, folder, again=options.again, say=say))
-    content = as_dict(found, corpus, settings, len(os.sched_getaffinity(0)))
+    content = as_dict(found, corpus, settings, os.cpu_count() or 1)
     table = as_markdown(content, settings)
     write(folder / "silent_bugs.md", table)
     write(folder / "silent_bugs.json", to_json(content) + "\n")
