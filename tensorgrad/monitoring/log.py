@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from tensorgrad.monitoring.parts import Parts
 
 Record = dict[str, Any]
 
+_KEPT = 10_000  # of the last steps and findings; the file has all
 _FIELDS = ("norm", "ratio", "zeros", "nonfinite")
 
 
@@ -37,7 +39,7 @@ class Row:
 
 
 class Log:
-    """Rows and findings in the order in which they came, and the file that they are written to.
+    """The last rows and findings in the order in which they came, and the file that all are written to.
 
     path   of a file of JSON lines, or None
     after  steps that were taken before: an older file keeps its lines up to that step and is gone on with
@@ -45,7 +47,7 @@ class Log:
 
     def __init__(self, path: str | os.PathLike[str] | None, parts: Parts, settings: Record, after: int = 0) -> None:
         self.parts = parts
-        self.entries: list[Row | Finding] = []
+        self.entries: deque[Row | Finding] = deque(maxlen=_KEPT)
         self._settings = settings
         self._path = None if path is None else Path(path)
         self._file = None

@@ -132,7 +132,7 @@ class Monitor:
         ]
         if isinstance(model, Module):
             modules[MODEL] = model
-            self._handles.append(model.register_forward_pre_hook(_sees_inputs(itself), with_kwargs=True))
+            self._handles.append(model.register_forward_pre_hook(_sees_inputs(itself, ref(model)), with_kwargs=True))
         for name, module in modules.items():
             self._handles.append(module.register_forward_hook(_sees_outputs(itself, name, ref(module))))
         watchers.add(self)
@@ -176,21 +176,22 @@ class Monitor:
         self._calls = None
         self._passes += 1
         scaled_by = getattr(roots[0], "_scaled_by", 1.0)
-        measured = self._passes % self._run.accumulate == 0 or self._run.accumulate == 1
-        norms = self._norms(scaled_by) if measured else np.full(len(self._parts.names), np.nan)
         self._last = seen = Pass(
             step=self.steps + 1,
             number=self._passes,
             roots=roots,
             graph=graph,
             parts=self._parts,
-            norms=norms,
+            norms=self._norms(scaled_by),
             outputs=outputs,
             inputs=self._inputs,
             leftover=np.flatnonzero(self._taken_before).tolist(),
             is_again=self._last is not None and any(x._prev for x in inside.intersection(self._last.graph)),
             scaled_by=scaled_by,
         )
+        optimizer = self._optimizer()
+        if optimizer is not None and optimizer._is_stepping:  # in a closure, that step() was given
+            self._is_moving = self._has_gradient()
         self._run.add_pass(seen.loss, self._inputs)
         self._judge(lambda check: check.after_pass(seen, self._run))
 
@@ -200,24 +201,29 @@ class Monitor:
 
     def before_step(self) -> None:
         """Called before the optimizer takes a step."""
-        self._is_moving = any(p._grad is not None and np.any(p._grad) for p in self._parts.parameters)
+        self._is_moving = self._has_gradient()
         if self._is_measured():
             for p, before in zip(self._parts.parameters, self._before, strict=True):
                 np.copyto(before, p._data)
+
+    def _has_gradient(self) -> bool:
+        return any(p._grad is not None and np.any(p._grad) for p in self._parts.parameters)
 
     @quiet
     def after_step(self) -> None:
         """Called after it."""
         measured = self._is_measured()
         self.steps += 1
-        if measured:
-            taken, changes, weights = self._taken()
-            self._judge(lambda check: check.after_step(taken, self._run))
-            if self._last is not None:
-                self._log.add(self._row(taken, changes, weights))
-        self._taken_before = np.array([p._grad is not None for p in self._parts.parameters], dtype=bool)
-        self._passes = 0
-        self._forget()
+        try:
+            if measured:
+                taken, changes, weights = self._taken()
+                if self._last is not None:
+                    self._log.add(self._row(taken, changes, weights))
+                self._judge(lambda check: check.after_step(taken, self._run))
+        finally:  # `say` may raise
+            self._taken_before = np.array([p._grad is not None for p in self._parts.parameters], dtype=bool)
+            self._passes = 0
+            self._forget()
 
     def _is_measured(self) -> bool:
         number = self.steps + 1
@@ -328,10 +334,10 @@ def _names_of_checks(ignore: Iterable[str]) -> set[str]:
     return found
 
 
-def _sees_inputs(monitor: ref[Monitor]) -> Callable[..., None]:
+def _sees_inputs(monitor: ref[Monitor], of: ref[Any]) -> Callable[..., None]:
     def hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         seen = monitor()
-        if seen is not None and module.training:
+        if seen is not None and module.training and module is of():  # a copy of the model has the hooks too
             arrays = (getattr(x, "_data", x) for x in (*args, *kwargs.values()))
             seen._inputs = next((a for a in arrays if isinstance(a, np.ndarray) and a.dtype.kind in "iu"), None)
 
@@ -341,7 +347,7 @@ def _sees_inputs(monitor: ref[Monitor]) -> Callable[..., None]:
 def _sees_outputs(monitor: ref[Monitor], name: str, of: ref[Any]) -> Callable[..., None]:
     def hook(module: Any, args: Any, out: Any) -> None:
         seen = monitor()
-        if seen is None or module is not of():  # a copy of the model has the hooks too
+        if seen is None or module is not of():
             return
         x = _first_tracked(out)
         if x is not None:

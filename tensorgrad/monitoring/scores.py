@@ -17,7 +17,7 @@ import numpy as np
 
 from tensorgrad.node import quiet
 
-_MOST = 120_000  # elements of the scores that are looked at
+_MOST = 30_000  # elements of the scores that are looked at
 _FEWEST = 64  # places, at least, where there are so many
 _SAME = 0.02  # weights that differ by less than this share of themselves are equal
 _LOSSES = ("cross_entropy", "log_softmax")
@@ -29,6 +29,7 @@ class Scores:
 
     classes  how many there are
     places   how many scores are for: the rows
+    counted  how many of them count
     total    the sum of the weights of all places: 1 for a mean, `places` for a sum
     even     whether all places that count have the same weight
     mean     the mean cross entropy over the places that were looked at, in nats
@@ -37,6 +38,7 @@ class Scores:
 
     classes: int
     places: int
+    counted: int
     total: float
     even: bool
     mean: float
@@ -74,6 +76,7 @@ def _read(z: np.ndarray, g: np.ndarray, scaled_by: float) -> Scores | None:
     places, classes = z.shape
     if classes < 2 or not places:
         return None
+    counted = int(np.count_nonzero((g < 0).any(axis=1)))
     looked = min(places, max(_FEWEST, _MOST // classes))
     z, g = z[:looked].astype(np.float64), g[:looked].astype(np.float64) / scaled_by
     if not (np.isfinite(z).all() and np.isfinite(g).all()):
@@ -94,6 +97,6 @@ def _read(z: np.ndarray, g: np.ndarray, scaled_by: float) -> Scores | None:
     usual = float(np.median(weight[counts & sure]))
     even = float(np.ptp(weight[counts & sure])) <= _SAME * usual
     weight = np.where(counts & ~sure, usual, weight)
-    total = float(weight.sum()) * places / looked
+    total = float(weight.sum()) * counted / int(counts.sum())
     mean = float(np.average(-np.log(np.maximum(p[rows, y], 1e-300)), weights=weight)) if total else math.nan
-    return Scores(classes, places, total, even, mean, np.where(counts, y, -1))
+    return Scores(classes, places, counted, total, even, mean, np.where(counts, y, -1))

@@ -41,16 +41,10 @@ def _unscaled(root: Any, seen: Pass) -> Any:
 
 
 def _forward(root: Any, seen: Pass) -> str:
-    bad = np.isnan if np.isnan(root._data).any() else _not_finite
-    found, stack = {root}, [root]
-    while stack:
-        for parent in stack.pop()._prev:
-            if parent not in found and bad(parent._data).any():
-                found.add(parent)
-                stack.append(parent)
-    first = next(node for node in seen.graph if node in found and not any(p in found for p in node._prev))
-    what = "nan" if bad is np.isnan else "inf"
-    count = int(bad(first._data).sum())
+    is_bad = np.isnan if np.isnan(root._data).any() else _not_finite
+    first = _first_below(root, is_bad, seen)
+    what = "nan" if is_bad is np.isnan else "inf"
+    count = int(is_bad(first._data).sum())
     made = f"the loss is {what}. The first {what} of the forward pass {{}} ({count} of {first._data.size} elements)"
     if not first._prev:
         name = seen.parts.name_of(first)
@@ -61,7 +55,22 @@ def _forward(root: Any, seen: Pass) -> str:
             else "look at the data, or at what was computed outside the graph."
         )
         return f"{made.format(who)}: {why}"
-    return f"{made.format(f'was made by {seen.parts.place_of(first)}')} from {_operands(first)}. No step should follow."
+    text = f"{made.format(f'was made by {seen.parts.place_of(first)}')} from {_operands(first)}."
+    infinite = next((x for x in first._prev if is_bad is np.isnan and _not_finite(x._data).any()), None)
+    if infinite is not None and (source := _first_below(infinite, _not_finite, seen))._prev:
+        text += f" The inf in it was made by {seen.parts.place_of(source)} from {_operands(source)}."
+    return f"{text} No step should follow."
+
+
+def _first_below(node: Any, is_bad: Any, seen: Pass) -> Any:
+    """Of the nodes from which what is bad came down to `node`, through bad ones only, the earliest."""
+    found, stack = {node}, [node]
+    while stack:
+        for parent in stack.pop()._prev:
+            if parent not in found and is_bad(parent._data).any():
+                found.add(parent)
+                stack.append(parent)
+    return next(x for x in seen.graph if x in found and not any(p in found for p in x._prev))
 
 
 def _grown(run: Run) -> str:

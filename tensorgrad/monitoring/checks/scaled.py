@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,8 @@ from tensorgrad.monitoring.run import Run
 from tensorgrad.monitoring.scores import Scores
 from tensorgrad.monitoring.seen import Pass, Step
 
-_STEPS = 3  # that must agree
+_STEPS = 3  # in a row that must agree
+_LOOKED = 20  # first steps that are looked at: scores that are nearly certain later hide the factor
 _EXACT = 0.02  # a factor this near to a known one is that
 _OTHER_TERMS = 0.1  # of the loss, at most, may come from something else than the cross entropy
 
@@ -44,19 +46,21 @@ class Scaled(Check):
 
     def __init__(self) -> None:
         self._passes: list[_Factor | None] = []
-        self._totals: list[float] = []
+        self._totals: deque[float] = deque(maxlen=_STEPS)
+        self._looked = 0
 
     def after_pass(self, seen: Pass, run: Run) -> Finding | None:
         """Looks at the first steps only: what the loss is made of does not change later."""
-        if len(self._totals) < _STEPS:
+        if self._looked < _LOOKED:
             self._passes.append(_factor(seen))
         return None
 
     def after_step(self, taken: Step, run: Run) -> Finding | None:
         """Judges the sum of the passes of the step."""
+        self._looked += 1
         passes, self._passes = self._passes, []
         found = [one for one in passes if one is not None]
-        if len(self._totals) >= _STEPS or not found or len(found) < len(passes):
+        if not found or len(found) < len(passes):
             return None
         total = sum(one.factor for one in found)
         self._totals.append(total)
@@ -96,8 +100,9 @@ def _is_innocent(total: float, passes: list[_Factor]) -> bool:
 
 def _is_sum(one: _Factor, divided_by: int) -> bool:
     """Whether it counts each place in full, or each along one axis of the inputs."""
-    counted = int((one.scores.targets >= 0).mean() * one.scores.places)
-    return any(_near(one.factor * divided_by, n) for n in (one.scores.places, counted, *one.lengths) if n > 1)
+    return any(
+        _near(one.factor * divided_by, n) for n in (one.scores.places, one.scores.counted, *one.lengths) if n > 1
+    )
 
 
 def _said(total: float, passes: list[_Factor]) -> str:

@@ -1,0 +1,433 @@
+"""What the monitor is to a program: its arguments, its log beside NumPy, what it holds, and that it changes nothing."""
+
+from __future__ import annotations
+
+import gc
+import json
+import tracemalloc
+import weakref
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from monitored import classified, english, gpt, next_token, perceptron, right_class, train, windows
+
+import tensorgrad
+import tensorgrad.nn as nn
+import tensorgrad.nn.functional as F
+from tensorgrad import optim
+from tensorgrad.monitoring import Finding, Monitor
+from tensorgrad.watching import watchers
+
+LEARNING_RATE = 0.1
+
+
+def quiet(finding: Finding) -> None:
+    """In place of a line on stderr."""
+
+
+def small(**options: Any) -> tuple[nn.Sequential, optim.SGD, Monitor]:
+    tensorgrad.manual_seed(0)
+    model = perceptron(nn.Tanh, 6, 5)
+    optimizer = optim.SGD(model.parameters(), lr=LEARNING_RATE)
+    return model, optimizer, tensorgrad.monitor(model, optimizer, **{"say": quiet, **options})
+
+
+# -- arguments -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"ignore": ("copied", "unreach")}, ValueError, "there is no check 'unreach'; there are nonfinite"),
+        ({"ignore": "copies"}, ValueError, "there is no check 'copies'"),
+        ({"accumulate": 0}, ValueError, "accumulate is 0; it must be 1 or more"),
+        ({"accumulate": 1.5}, TypeError, "accumulate"),
+        ({"every": 0}, ValueError, "every is 0"),
+        ({"after": -1}, ValueError, "after is -1"),
+    ],
+)
+def test_arguments_that_make_no_sense(options: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        small(**options)
+    assert not watchers
+
+
+def test_what_is_no_model_and_no_optimizer() -> None:
+    model = nn.Linear(2, 1)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    with pytest.raises(TypeError, match="takes a model and an optimizer"):
+        tensorgrad.monitor(model, model)
+    with pytest.raises(TypeError, match="takes a Module, or Tensors by name"):
+        tensorgrad.monitor(3, optimizer)
+    with pytest.raises(TypeError, match="under 'w'"):
+        tensorgrad.monitor({"w": 1.0}, optimizer)
+    with pytest.raises(ValueError, match="none of the optimizer's parameters is one of the model's"):
+        tensorgrad.monitor(nn.Linear(2, 1), optimizer)
+    assert not watchers
+
+
+def test_ignored_checks_are_silent() -> None:
+    for ignore, expected in (((), ["unchanged"]), ("unchanged", [])):
+        model, optimizer, watch = small(ignore=ignore)
+        optimizer.param_groups[0]["lr"] = 0.0
+        with watch:
+            train(model, optimizer, classified(), 15, right_class)
+        assert [finding.check for finding in watch.findings] == expected
+
+
+def test_findings_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    model = nn.Linear(6, 5)
+    optimizer = optim.SGD(model.parameters(), lr=1e-3)
+    with tensorgrad.monitor(model, optimizer) as watch:
+        train(model, optimizer, classified(), 4, lambda m, b: 40 * right_class(m, b))
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"monitor: {watch.findings[0]}\n")
+    assert err.startswith("monitor: step 3: the loss is 40 times")
+
+
+class Stop(Exception):
+    """Raised by `say`."""
+
+
+def stop(finding: Finding) -> None:
+    raise Stop(finding.text)
+
+
+def test_say_that_raises_ends_the_run_before_the_step() -> None:
+    """With the graph there to look at, and the weights as they were."""
+    model, _, watch = small(say=stop)
+    before = deepcopy(model.state_dict())
+    x, y = next(classified())
+    loss = F.cross_entropy(model(x) / 0.0, y)
+    with watch, pytest.raises(Stop, match="The inf in it was made by '/'"):
+        loss.backward()
+    assert "inf" in tensorgrad.explain(model[0].weight, loss).text
+    assert all(np.array_equal(p.data, before[name].data) for name, p in model.state_dict().items())
+
+
+def test_say_that_raises_after_a_step_leaves_a_loop_that_can_go_on() -> None:
+    model, optimizer, watch = small(say=stop)
+    with watch:
+        with pytest.raises(Stop, match="40 times"):
+            train(model, optimizer, classified(), 10, lambda m, b: 40 * right_class(m, b))
+        assert watch.steps == 3
+        train(model, optimizer, classified(), 10, lambda m, b: 40 * right_class(m, b))
+    assert watch.steps == 13
+    assert len(watch.findings) == 1
+
+
+# -- the log -------------------------------------------------------------------------------------------------------
+
+
+def refuse(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line, parse_constant=refuse) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_log_beside_numpy(tmp_path: Path) -> None:
+    """Norm, ratio, zeros and what is not finite, for each parameter and block, before clipping."""
+    tensorgrad.manual_seed(0)
+    tokens, vocabulary = english()
+    model = gpt(vocabulary)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    path, stream, expected = tmp_path / "run.jsonl", windows(tokens), []
+    with tensorgrad.monitor(model, optimizer, log=path, say=quiet) as watch:
+        for _ in range(3):
+            loss = next_token(model, next(stream))
+            optimizer.zero_grad()
+            loss.backward()
+            grads = {name: p.grad.astype(np.float64) for name, p in model.named_parameters()}
+            before = {name: p.data.astype(np.float64) for name, p in model.named_parameters()}
+            nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+            optimizer.step()
+            changes = {name: p.data - before[name] for name, p in model.named_parameters()}
+            expected.append((loss.item(), grads, before, changes))
+    header, *steps = read(path)
+    assert header["kind"] == "run"
+    assert header["blocks"] == ["tokens", "positions", "blocks.0", "blocks.1", "norm", "head"]
+    assert {p["name"]: tuple(p["shape"]) for p in header["parameters"]} == {
+        name: p.shape for name, p in model.named_parameters()
+    }
+    assert watch.records == [header, *steps]
+    for number, (found, (loss, grads, before, changes)) in enumerate(zip(steps, expected, strict=True), 1):
+        assert (found["kind"], found["step"], found["passes"], found["lr"]) == ("step", number, 1, [0.01])
+        assert found["loss"] == pytest.approx(loss, rel=1e-5)
+        assert found["norm"] == pytest.approx(length(grads, list(grads)), rel=1e-5)
+        assert found["parameters"].keys() == grads.keys()
+        groups = {name: [name] for name in grads}
+        of_blocks = {block: [n for n in grads if n.startswith(f"{block}.")] for block in header["blocks"][:-1]}
+        for table, members in ((found["parameters"], groups), (found["blocks"], of_blocks)):
+            for name, parts in members.items():
+                size = sum(grads[n].size for n in parts)
+                weights = length(before, parts)
+                assert table[name]["norm"] == pytest.approx(length(grads, parts), rel=1e-4)
+                assert table[name]["ratio"] == (
+                    pytest.approx(length(changes, parts) / weights, rel=1e-3) if weights else None
+                )
+                assert table[name]["zeros"] == pytest.approx(sum((grads[n] == 0).sum() for n in parts) / size)
+                assert table[name]["nonfinite"] == 0
+        assert found["blocks"]["head"]["norm"] is None  # its weights are the token table's
+        assert all(found["blocks"][block]["output"] > 0 for block in header["blocks"])
+
+
+def length(arrays: dict[str, np.ndarray], names: list[str]) -> float:
+    return float(np.sqrt(sum((arrays[name] ** 2).sum() for name in names)))
+
+
+def test_what_is_not_finite_is_counted_and_written_as_json(tmp_path: Path) -> None:
+    w = {name: tensorgrad.tensor([1.0, 2.0], requires_grad=True) for name in ("a", "b", "c")}
+    optimizer = optim.SGD(w.values(), lr=0.1)
+    with tensorgrad.monitor(w, optimizer, log=tmp_path / "run.jsonl", say=quiet) as watch:
+        ((w["a"] - tensorgrad.tensor([1.0, 0.0])).sqrt() + w["b"] * 0).sum().backward()
+        optimizer.step()
+    header, finding, step = read(tmp_path / "run.jsonl")
+    assert header["optimizer"] == "SGD"
+    assert finding["check"] == "nonfinite"
+    assert step["norm"] == "inf"
+    assert step["parameters"]["a"] == {"norm": "inf", "ratio": "inf", "zeros": 0.0, "nonfinite": 1}
+    assert step["parameters"]["b"] == {"norm": 0.0, "ratio": 0.0, "zeros": 1.0, "nonfinite": 0}
+    assert step["parameters"]["c"] == {"norm": None, "ratio": 0.0, "zeros": None, "nonfinite": 0}
+    assert watch.findings[0].text == finding["text"]
+
+
+def test_a_scaled_loss_is_logged_unscaled(tmp_path: Path) -> None:
+    rows = []
+    for scaler in (None, tensorgrad.amp.GradScaler(init_scale=1024.0)):
+        model, optimizer, watch = small()
+        with watch:
+            loss = right_class(model, next(classified()))
+            (loss if scaler is None else scaler.scale(loss)).backward()
+            optimizer.step() if scaler is None else scaler.step(optimizer)
+        rows.append(watch.records[1])
+    assert rows[0] == rows[1]
+
+
+def test_a_log_is_continued(tmp_path: Path) -> None:
+    """Lines after the step from which the run goes on are replaced, half a line is dropped."""
+    path = tmp_path / "run.jsonl"
+    model, optimizer, watch = small(log=path)
+    with watch:
+        train(model, optimizer, classified(), 6, right_class)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"kind": "st')
+    watch = tensorgrad.monitor(model, optimizer, log=path, say=quiet, after=4)
+    with watch:
+        train(model, optimizer, classified(), 3, right_class)
+    found = read(path)
+    assert [line["kind"] for line in found] == ["run", *["step"] * 7]
+    assert [line["step"] for line in found[1:]] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_log_that_cannot_be_written_does_not_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "missing" / "run.jsonl"
+    model, optimizer, watch = small(log=path)
+    with watch:
+        train(model, optimizer, classified(), 4, right_class)
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert err.startswith(f"monitor: no more is written to {str(path)!r}: ")
+    assert len(watch.records) == 5
+
+
+# -- it changes nothing, and keeps nothing -------------------------------------------------------------------------
+
+
+def losses(monitored: bool, tmp_path: Path) -> list[float]:
+    tensorgrad.manual_seed(0)
+    tokens, vocabulary = english()
+    model = gpt(vocabulary, dropout=0.1)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    watch = tensorgrad.monitor(model, optimizer, say=quiet, log=tmp_path / "run.jsonl") if monitored else None
+    found = []
+
+    def loss(model: Any, batch: Any) -> Any:
+        out = next_token(model, batch)
+        found.append(out.item())
+        return out
+
+    train(model, optimizer, windows(tokens), 20, loss, clip=1.0)
+    if watch is not None:
+        watch.close()
+    return found
+
+
+def test_a_watched_run_has_the_same_losses_bit_for_bit(tmp_path: Path) -> None:
+    assert losses(True, tmp_path) == losses(False, tmp_path)
+
+
+def hooks_of(model: nn.Module, optimizer: Any) -> list[int]:
+    modules = [len(x) for module in model.modules() for x in (module._forward_hooks, module._forward_pre_hooks)]
+    return [*modules, *(len(optimizer.__dict__.get(name, ())) for name in ("_pre_hooks", "_post_hooks"))]
+
+
+def test_close_leaves_nothing_behind() -> None:
+    model, optimizer, watch = small()
+    before = hooks_of(model, optimizer)
+    assert watch in watchers
+    train(model, optimizer, classified(), 2, right_class)
+    watch.close()
+    watch.close()
+    assert not any(hooks_of(model, optimizer))
+    assert any(before)
+    assert watch not in watchers
+    train(model, optimizer, classified(), 2, right_class)
+    assert watch.steps == 2
+
+
+def test_it_ends_with_the_optimizer() -> None:
+    model, optimizer, watch = small()
+    train(model, optimizer, classified(), 2, right_class)
+    held = weakref.ref(watch)
+    del watch
+    gc.collect()
+    assert held() is not None
+    del optimizer
+    gc.collect()
+    assert held() is None
+    right_class(model, next(classified())).backward()
+
+
+def test_no_graph_is_kept() -> None:
+    """After a step none, and of a pass without a step the last at most until the next."""
+    model, optimizer, watch = small()
+    with watch:
+        for _ in range(2):
+            loss = right_class(model, next(classified()))
+            loss.backward()
+            optimizer.step()
+        held = weakref.ref(loss)
+        del loss
+        gc.collect()
+        assert held() is None
+        hidden = model[0](next(classified())[0])  # a forward pass that is not used
+        held = weakref.ref(hidden)
+        del hidden
+        assert held() is None
+
+
+def test_memory_does_not_grow_by_more_than_the_rows() -> None:
+    model, optimizer, watch = small()
+    with watch:
+        train(model, optimizer, classified(), 60, right_class)
+        gc.collect()
+        tracemalloc.start()
+        try:
+            train(model, optimizer, classified(), 200, right_class)
+            gc.collect()
+            grown, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert grown < 200 * 2500  # bytes; a graph has 20,000
+
+
+# -- other programs ------------------------------------------------------------------------------------------------
+
+
+def test_two_monitors_see_the_same() -> None:
+    model, optimizer, one = small()
+    two = tensorgrad.monitor(model, optimizer, say=quiet)
+    with one, two:
+        train(model, optimizer, classified(), 5, lambda m, b: 40 * right_class(m, b))
+    assert one.records == two.records
+    assert [finding.check for finding in one.findings] == ["scaled"]
+
+
+def test_copies_of_model_and_optimizer_are_not_watched() -> None:
+    model, optimizer, watch = small()
+    with watch:
+        train(model, optimizer, classified(), 2, right_class)
+        other = deepcopy(model)
+        kept = deepcopy(optimizer)
+        train(other, optim.SGD(other.parameters(), lr=0.1), classified(), 3, right_class)
+        kept.step()
+        assert watch.steps == 2
+        train(model, optimizer, classified(), 2, right_class)
+    assert watch.steps == 4
+    assert [line["passes"] for line in watch.records[1:]] == [1, 1, 1, 1]
+    assert watch.findings == []
+
+
+def test_a_closure_that_clears_after_itself() -> None:
+    """step(closure) with the gradients cleared after each step: the pass is seen as that of its own step."""
+    model, optimizer, watch = small()
+    stream = classified()
+
+    def closure() -> Any:
+        loss = right_class(model, next(stream))
+        loss.backward()
+        return loss
+
+    with watch:
+        for _ in range(15):
+            optimizer.step(closure)
+            optimizer.zero_grad()
+    assert watch.findings == []
+    assert [line["passes"] for line in watch.records[1:]] == [1] * 15
+    assert watch.records[-1]["norm"] > 0
+
+
+def test_a_pass_from_several_roots() -> None:
+    model, optimizer, watch = small()
+    stream = classified()
+    with watch:
+        for _ in range(12):
+            optimizer.zero_grad()
+            tensorgrad.autograd.backward([right_class(model, next(stream)), model[0].weight.sum() * 0.01])
+            optimizer.step()
+    assert watch.findings == []
+    assert all(line["parameters"]["0.weight"]["norm"] > 0 for line in watch.records[1:])
+
+
+def test_grads_of_another_kind_are_no_passes() -> None:
+    """autograd.grad accumulates nothing."""
+    model, optimizer, watch = small()
+    stream = classified()
+    with watch:
+        for _ in range(12):
+            tensorgrad.autograd.grad(right_class(model, next(stream)), list(model.parameters()))
+            train(model, optimizer, stream, 1, right_class)
+    assert watch.findings == []
+
+
+def test_the_state_of_a_watched_optimizer_is_saved_and_loaded(tmp_path: Path) -> None:
+    tensorgrad.manual_seed(0)
+    model = perceptron(nn.Tanh, 6, 5)
+    optimizer = optim.AdamW(model.parameters(), lr=0.1)
+    with tensorgrad.monitor(model, optimizer, say=quiet) as watch:
+        train(model, optimizer, classified(), 3, right_class)
+        tensorgrad.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, tmp_path / "state.npz")
+        found = tensorgrad.load(tmp_path / "state.npz")
+        model.load_state_dict(found["model"])
+        optimizer.load_state_dict(found["optimizer"])
+        train(model, optimizer, classified(), 12, right_class)
+    assert watch.findings == []
+    assert watch.steps == 15
+
+
+def test_steps_that_are_not_measured_are_counted() -> None:
+    model, optimizer, watch = small(every=10)
+    with watch:
+        train(model, optimizer, classified(), 75, right_class)
+    assert watch.steps == 75
+    assert [line["step"] for line in watch.records[1:]] == [*range(1, 51), 60, 70]
+
+
+def test_a_part_of_an_accumulation_is_measured_too() -> None:
+    """The last batches of a data set that 4 does not divide."""
+    model, optimizer, watch = small(accumulate=4)
+    stream = classified()
+    with watch:
+        for passes in (4, 4, 4, 2):
+            for _ in range(passes):
+                (right_class(model, next(stream)) / 4).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    assert [line["passes"] for line in watch.records[1:]] == [4, 4, 4, 2]
+    assert all(line["norm"] > 0 for line in watch.records[1:])
+    assert watch.findings == []
