@@ -11,18 +11,18 @@ The loop itself is in chars/training.py. Ctrl-C ends a run after the step that i
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from chars.checkpoint import load
 from chars.errors import Interrupted, Refused
 from chars.logs import to_json
+from chars.script import Parser, ended
 from chars.settings import BUGS, Settings
 from chars.training import Result, train
 
@@ -34,27 +34,19 @@ SAMPLE = 300
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train as the command line says. Returns the exit status: 0, 2 for bad input, 128 + the number of a signal."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # the text may have any character
-    try:
+
+    def work() -> None:
         options = parser().parse_args(arguments)
         report(options, run(options))
-        sys.stdout.flush()
-    except Refused as error:
-        return complain(str(error), 2)
-    except Interrupted as interruption:
-        file = interruption.checkpoint
-        resume = f"python examples/{NAME} --resume {shlex.quote(str(file))}"
-        how = ", which is not saved" if file is None else f"; to go on from there: {resume}"
-        return complain(f"interrupted after step {interruption.step}{how}", 128 + interruption.signal)
-    except KeyboardInterrupt:
-        return complain("stopped at once; a checkpoint that was written before is whole", 130)
-    except BrokenPipeError:  # `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        return complain(f"{error.filename or 'stdout'}: {error.strerror or error}", 2)
-    return 0
+
+    return ended(NAME, work, how_to_go_on)
+
+
+def how_to_go_on(interruption: Interrupted) -> str:
+    """What to type after Ctrl-C."""
+    if interruption.checkpoint is None:
+        return ", which is not saved"
+    return f"; to go on from there: python examples/{NAME} --resume {shlex.quote(str(interruption.checkpoint))}"
 
 
 def run(options: argparse.Namespace) -> Result:
@@ -139,18 +131,6 @@ def sample(result: Result, length: int) -> str:
     generator = tensorgrad.Generator().manual_seed(result.settings.seed)
     written = result.model.generate(tensorgrad.tensor([[start]]), length, temperature=0.8, generator=generator)
     return result.corpus.decode(written.data[0, 1:])
-
-
-def complain(text: str, status: int) -> int:
-    print(f"{NAME}: {' '.join(text.split())}", file=sys.stderr)
-    return status
-
-
-class Parser(argparse.ArgumentParser):
-    """One that says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Refused(f"{message} (see --help)")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -16,17 +16,17 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from chars.corpus import DEFAULT, Corpus, read_text
 from chars.errors import Interrupted, Refused
 from chars.five_runs import five_runs
 from chars.five_table import LABELS, as_dict, as_markdown
 from chars.logs import to_json
+from chars.script import Parser, ended
 from chars.settings import Settings
 
 import viz
-from viz.errors import UserError
 from viz.files import write
 
 NAME = "silent_bugs.py"
@@ -36,20 +36,11 @@ PICTURES = (".png", ".svg", ".pdf")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is missing and write the table. Returns the exit status: 0, 2 for bad input, 128 + a signal's number."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    try:
-        run(parser().parse_args(given))
-        sys.stdout.flush()
-    except (Refused, UserError) as error:
-        return complain(str(error), 2)
-    except Interrupted as interruption:
-        command = shlex.join(["python", f"examples/{NAME}", *(word for word in given if word != "--again")])
-        return complain(f"interrupted after step {interruption.step}; to go on: {command}", 128 + interruption.signal)
-    except KeyboardInterrupt:
-        return complain("stopped at once; what was written before is whole", 130)
-    except BrokenPipeError:  # `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return 0
+
+    def how_to_go_on(interruption: Interrupted) -> str:
+        return f"; to go on: {shlex.join(['python', f'examples/{NAME}', *(w for w in given if w != '--again')])}"
+
+    return ended(NAME, lambda: run(parser().parse_args(given)), how_to_go_on)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -78,18 +69,6 @@ def run(options: argparse.Namespace) -> None:
 
 def say(line: str) -> None:
     print(line, file=sys.stderr)
-
-
-def complain(text: str, status: int) -> int:
-    say(f"{NAME}: {' '.join(text.split())}")
-    return status
-
-
-class Parser(argparse.ArgumentParser):
-    """One that says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Refused(f"{message} (see --help)")
 
 
 WHOLE = {

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import NoReturn
 
 from chars.checkpoint import Checkpoint, load, load_model
 from chars.corpus import Corpus, read_text
 from chars.errors import Refused
+from chars.script import Parser, ended
 from chars.surprise.page import page
 from chars.surprise.printed import printed
 from chars.surprise.scored import scored
 from chars.surprise.summary import summarized
 
 from tensorgrad.models import GPTConfig
-from viz.errors import UserError
 from viz.kit.page import check_suffix
 from viz.text import count
 
@@ -86,41 +83,7 @@ def described(size: GPTConfig, path: str, saved: Checkpoint) -> str:
 
 def main(given: Sequence[str] | None = None) -> int:
     """Report as the command line says. Returns the exit status: 0, or 2 for bad input."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # the text may have any character
-    try:
-        report(parser().parse_args(given))
-        sys.stdout.flush()
-    except (Refused, UserError) as error:
-        return complain(str(error), 2)
-    except KeyboardInterrupt:
-        return complain("stopped", 130)
-    except BrokenPipeError:  # `| head`
-        discard_output()
-        return 1
-    except OSError as error:  # a full disk
-        if error.filename is None:
-            discard_output()
-        return complain(f"{error.filename or 'stdout'}: {error.strerror or error}", 2)
-    return 0
-
-
-def complain(message: str, status: int) -> int:
-    print(f"{NAME}: {' '.join(message.split())}", file=sys.stderr)
-    return status
-
-
-def discard_output() -> None:
-    """Let Python flush stdout into nothing at its exit, where it would complain once more."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-class Parser(argparse.ArgumentParser):
-    """One that says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Refused(f"{message} (see --help)")
+    return ended(NAME, lambda: report(parser().parse_args(given)))
 
 
 def parser() -> argparse.ArgumentParser:

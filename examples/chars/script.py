@@ -1,0 +1,59 @@
+"""What the scripts share: how their options are read, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+from chars.errors import Interrupted, Refused
+from viz.errors import UserError
+
+
+class Parser(argparse.ArgumentParser):
+    """One that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Refused(f"{message} (see --help)")
+
+
+def ended(name: str, work: Callable[[], object], how_to_go_on: Callable[[Interrupted], str] | None = None) -> int:
+    """Do the work of the script of that name. Returns its exit status: 0; 2 for input that cannot be used, after one
+    line on stderr; 128 + the number of a signal that ended it.
+
+    how_to_go_on  what is said of a run that was interrupted and can be gone on with
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # the text may have any character
+    try:
+        work()
+        sys.stdout.flush()
+    except (Refused, UserError) as error:
+        return _complain(name, str(error), 2)
+    except Interrupted as interruption:
+        how = "" if how_to_go_on is None else how_to_go_on(interruption)
+        return _complain(name, f"interrupted after step {interruption.step}{how}", 128 + interruption.signal)
+    except KeyboardInterrupt:
+        return _complain(name, "stopped at once; a checkpoint that was written before is whole", 130)
+    except BrokenPipeError:  # `| head`
+        _discard_output()
+        return 1
+    except OSError as error:  # a full disk
+        if error.filename is None:
+            _discard_output()
+        return _complain(name, f"{error.filename or 'stdout'}: {error.strerror or error}", 2)
+    return 0
+
+
+def _complain(name: str, text: str, status: int) -> int:
+    print(f"{name}: {' '.join(text.split())}", file=sys.stderr)
+    return status
+
+
+def _discard_output() -> None:
+    """Let Python flush stdout into nothing at its exit, where it would complain once more."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
