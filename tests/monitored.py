@@ -148,6 +148,27 @@ def perceptron(
     return nn.Sequential(*hidden, nn.Linear(width, outputs))
 
 
+class Layer(nn.Module):
+    """act(linear(x)), weights from N(0, gain^2 / width); x + that with `residual`."""
+
+    def __init__(self, activation: Callable[[Tensor], Tensor], width: int, gain: float, residual: bool = False) -> None:
+        super().__init__()
+        self.linear, self.activation, self.residual = nn.Linear(width, width), activation, residual
+        nn.init.normal_(self.linear.weight, std=gain / width**0.5)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, width) to (B, width)."""
+        out = self.activation(self.linear(x))
+        return x + out if self.residual else out
+
+
+def stack(activation: Callable[[Tensor], Tensor], layers: int, gain: float, residual: bool = False) -> nn.Sequential:
+    """Layers of 32 units between two linear ones, from 6 numbers to 5 scores."""
+    inner = [Layer(activation, 32, gain, residual) for _ in range(layers)]
+    return nn.Sequential(nn.Linear(6, 32), *inner, nn.Linear(32, 5))
+
+
 # -- losses and loops ----------------------------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ from monitored import (
     perceptron,
     right_class,
     squared,
+    stack,
     train,
     windows,
 )
@@ -148,6 +149,32 @@ def from_zero_to_zero(session: Session) -> None:
 @control("gradients clipped to a thousandth")
 def hard_clipping(session: Session) -> None:
     char_gpt(session, clip=1e-3, make=lambda m: optim.SGD(m.parameters(), lr=10.0))
+
+
+@control("60 layers of tanh at their gain of 5/3, in which the gradient grows 300-fold")
+def deep_tanh(session: Session) -> None:
+    deep(session, stack(tensorgrad.tanh, 60, 5 / 3))
+
+
+@control("30 layers of relu at their gain of the root of 2")
+def deep_relu(session: Session) -> None:
+    deep(session, stack(tensorgrad.relu, 30, 2**0.5))
+
+
+@control("60 residual layers of tanh at a gain of 1")
+def deep_residual(session: Session) -> None:
+    deep(session, stack(tensorgrad.tanh, 60, 1.0, residual=True))
+
+
+@control("24 residual layers whose branches start as zeros")
+def deep_zeros(session: Session) -> None:
+    deep(session, stack(tensorgrad.tanh, 24, 0.0, residual=True))
+
+
+def deep(session: Session, model: Any) -> None:
+    optimizer = optim.Adam(model.parameters(), lr=1e-4)
+    session.watch(model, optimizer)
+    train(model, optimizer, classified(), session.steps, right_class, clip=1.0)
 
 
 # -- what is trained -----------------------------------------------------------------------------------------------

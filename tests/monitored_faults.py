@@ -19,6 +19,7 @@ from monitored import (
     perceptron,
     right_class,
     squared,
+    stack,
     train,
     windows,
 )
@@ -457,6 +458,70 @@ def all_zero(session: Session) -> None:
     model = perceptron(nn.Tanh, 4, 1)
     nn.init.constant_(model[-1].bias, -50.0)
     learn_numbers(session, model, lambda model, batch: F.mse_loss(model(batch[0]).relu(), batch[1] + 9))
+
+
+# -- depth, dead ---------------------------------------------------------------------------------------------------
+
+
+@fault("30 layers of tanh at half their weights", "depth", "31 layers shrink the gradient by 0.51 each", ("30", "0"))
+def deep_and_small(session: Session) -> None:
+    learn_slowly(session, stack(tensorgrad.tanh, 30, 0.5))
+
+
+@fault("60 layers of tanh at twice their weights", "depth", "61 layers grow the gradient by 1.21 each", ("60", "0"))
+def deep_and_large(session: Session) -> None:
+    learn_slowly(session, stack(tensorgrad.tanh, 60, 2.2))
+
+
+@fault("16 layers of sigmoids", "depth", "17 layers shrink the gradient by 0.23 each", ("16", "0"))
+def deep_sigmoids(session: Session) -> None:
+    learn_slowly(session, stack(tensorgrad.sigmoid, 16, 1.0))
+
+
+@fault("30 layers of relu at twice their weights", "depth", "31 layers grow the gradient by 2.03 each", ("30", "0"))
+def deep_relus(session: Session) -> None:
+    learn_slowly(session, stack(tensorgrad.relu, 30, 2 * 2**0.5))
+
+
+@fault("one layer of 12 multiplies by a millionth", "depth", "the gradient falls in one place", ("6", "5"))
+def one_weak_layer(session: Session) -> None:
+    model = stack(tensorgrad.tanh, 12, 5 / 3)
+    model[6].linear.weight.data *= 1e-6
+    learn_slowly(session, model, rate=1e-7)
+
+
+@fault("a layer of relus whose biases are -100", "dead", "units of 0 (100%) are dead", ("0.weight",))
+def all_off(session: Session) -> None:
+    model = perceptron(nn.ReLU, 6, 5)
+    nn.init.constant_(model[0].bias, -100.0)
+    learn_classes(session, model)
+
+
+@fault("a first step so large that relus are off for good", "dead", "are dead since step 2", ("2.weight",))
+def switched_off(session: Session) -> None:
+    model = perceptron(nn.ReLU, 6, 5)
+    optimizer = optim.SGD(model.parameters(), lr=0.05)
+    session.watch(model, optimizer)
+
+    def after(step: int) -> None:
+        if step == 1:
+            model[2].bias.data -= 100.0  # what a step of one bad batch may do
+
+    train(model, optimizer, classified(), session.steps, right_class, after=after)
+
+
+@fault("inputs of thousands, in which tanh is flat", "dead", "the slope of tanh is 0", ("0.weight",))
+def saturated(session: Session) -> None:
+    model = perceptron(nn.Tanh, 6, 5)
+    optimizer = optim.SGD(model.parameters(), lr=0.05)
+    session.watch(model, optimizer)
+    train(lambda x: model(x * 1e5 + 1e6), optimizer, classified(), session.steps, right_class)
+
+
+def learn_slowly(session: Session, model: Any, rate: float = 1e-5) -> None:
+    optimizer = optim.Adam(model.parameters(), lr=rate)
+    session.watch(model, optimizer)
+    train(model, optimizer, classified(), session.steps, right_class)
 
 
 def bare(session: Session, calls: str) -> None:
