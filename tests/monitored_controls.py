@@ -265,7 +265,7 @@ def recurrent(session: Session) -> None:
 
 
 class Experts(nn.Module):
-    """Two, of which the second runs in every fifth call."""
+    """Two, of which the second runs in every twentieth call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -275,11 +275,11 @@ class Experts(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(B, 6) to (B, 5)."""
         self.calls += 1
-        expert = self.rare if self.calls % 5 == 0 else self.usual
+        expert = self.rare if self.calls % 20 == 0 else self.usual
         return self.head(expert(x).relu())
 
 
-@control("an expert that runs in every fifth step only")
+@control("an expert that runs in every twentieth step only")
 def rare_expert(session: Session) -> None:
     model = Experts()
     optimizer = optim.Adam(model.parameters(), lr=1e-2)
@@ -311,7 +311,7 @@ def accumulated(session: Session, sizes: tuple[int, ...] = (4, 4, 4, 4), **optio
     optimizer = optim.AdamW(model.parameters(), lr=1e-2)
     session.watch(model, optimizer, **options)
     streams = [windows(tokens, batch=size, seed=seed) for seed, size in enumerate(sizes)]
-    for _ in range(session.steps):
+    for _ in range(session.steps // 2):
         for stream, size in zip(streams, sizes, strict=True):
             (next_token(model, next(stream)) * (size / sum(sizes))).backward()
         optimizer.step()

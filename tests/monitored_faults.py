@@ -161,7 +161,7 @@ def declared_and_never_cleared(session: Session) -> None:
     optimizer = optim.SGD(model.parameters(), lr=0.01)
     session.watch(model, optimizer, accumulate=3)
     stream = windows(tokens)
-    for _ in range(session.steps):
+    for _ in range(session.steps // 3):
         for _ in range(3):
             (next_token(model, next(stream)) / 3).backward()
         optimizer.step()
@@ -200,7 +200,7 @@ def undivided(session: Session) -> None:
 
 @fault("5 passes a step, not declared, and their losses not divided", "scaled", "Divide each loss by 5")
 def undivided_undeclared(session: Session) -> None:
-    accumulated(session, 5, {})
+    accumulated(session, 5, {}, steps=5)
 
 
 @fault("each loss divided by 4, and a step after each pass", "scaled", "0.25 times")

@@ -11,13 +11,16 @@ from tensorgrad.monitoring.run import Run
 from tensorgrad.monitoring.seen import Pass
 from tensorgrad.tensor import Tensor
 
-_STEPS = 10  # a part of a model that only some batches use gets this many steps to be used in
+_STEPS = 10
+_RARE = 30  # a part of a model that only some batches use gets this many steps to be used in
 
 
 class Unreached(Check):
-    """A trained parameter that requires a gradient was in the graph of no loss, in ten steps.
+    """A trained parameter that requires a gradient was in the graph of no loss: in ten steps, where the graph shows
+    that it was cut off or the model does not have it, in thirty where nothing shows that it was used at all.
 
-    Not this: one that is frozen (`requires_grad` is False) or left to no optimizer, and one whose gradient is zero.
+    Not this: one that is frozen (`requires_grad` is False) or left to no optimizer, one whose gradient is zero, an
+    expert that runs now and then.
     """
 
     name = "unreached"
@@ -25,31 +28,38 @@ class Unreached(Check):
     def __init__(self) -> None:
         self._reached: np.ndarray | None = None
         self._steps: set[int] = set()
+        self._causes: list[tuple[str, list[str]]] = []
 
     def after_pass(self, seen: Pass, run: Run) -> Finding | None:
-        """Says one cause a pass: parameters that were cut off in the same way."""
-        if len(self._steps) > _STEPS:
+        """Says one cause a pass, with all parameters that were cut off in the same way."""
+        if len(self._steps) < _RARE:
+            self._reached = seen.reached if self._reached is None else self._reached | seen.reached
+            if seen.step not in self._steps:
+                self._steps.add(seen.step)
+                if len(self._steps) in (_STEPS, _RARE):
+                    self._causes += self._cut_off(self._reached, seen)
+        if not self._causes:
             return None
-        self._reached = seen.reached if self._reached is None else self._reached | seen.reached
-        self._steps.add(seen.step)
-        if len(self._steps) < _STEPS:
-            return None
-        causes: dict[str, list[str]] = {}
-        for name, p, reached in zip(seen.parts.names, seen.parts.parameters, self._reached, strict=True):
-            if not reached and p._requires_grad:
-                causes.setdefault(_why(p, name, seen), []).append(name)
-        if not causes:
-            return None
-        why, names = next(iter(causes.items()))
-        self._reached |= np.isin(seen.parts.names, names)
+        why, names = self._causes.pop(0)
         return self.finding(
-            seen.step,
-            f"no gradient has reached {listed(names)} in {_STEPS} steps: {why}",
-            names,
+            seen.step, f"no gradient has reached {listed(names)} in {len(self._steps)} steps: {why}", names
         )
 
+    def _cut_off(self, reached: np.ndarray, seen: Pass) -> list[tuple[str, list[str]]]:
+        """(why, names) of what was not reached; it counts as reached from here on."""
+        causes: dict[str, list[str]] = {}
+        for i in np.flatnonzero(~reached):
+            p, name = seen.parts.parameters[i], seen.parts.names[i]
+            if p._requires_grad:
+                why, may_be_rare = _why(p, name, seen)
+                if not may_be_rare or len(self._steps) == _RARE:
+                    causes.setdefault(why, []).append(name)
+                    reached[i] = True
+        return list(causes.items())
 
-def _why(p: Tensor, name: str, seen: Pass) -> str:
+
+def _why(p: Tensor, name: str, seen: Pass) -> tuple[str, bool]:
+    """In words, and whether it may be that no batch has needed the parameter yet."""
     if name in seen.parts.foreign:
         shape = p._data.shape
         missing = [f"{name}, which has" for name, q in seen.parts.untrained.items() if q._data.shape == shape]
@@ -57,6 +67,7 @@ def _why(p: Tensor, name: str, seen: Pass) -> str:
             f"the optimizer holds it, the model does not (any more). It has the shape {shape}"
             + (f", and the optimizer does not hold {missing[0]} that shape too" if missing else "")
             + ". Make the optimizer after the last change of the model's parameters."
-        )
-    text = explain(p, seen.roots[0]).text
-    return f"{text.partition(': ')[2] or text} If that is meant, freeze it with requires_grad_(False)."
+        ), False
+    found = explain(p, seen.roots[0])
+    text = found.text.partition(": ")[2] or found.text
+    return f"{text} If that is meant, freeze it with requires_grad_(False).", found.reason == "not in the graph"
