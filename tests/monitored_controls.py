@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import deepcopy
-from itertools import repeat
+from itertools import cycle, repeat
 from typing import Any
 
 import numpy as np
@@ -460,6 +460,81 @@ def closure(session: Session) -> None:
 
     for _ in range(session.steps):
         optimizer.step(again)
+
+
+@control("a loss for each row, whose backward pass is given a gradient")
+def given_gradient(session: Session) -> None:
+    model = perceptron(nn.Tanh, 6, 5)
+    optimizer = optim.Adam(model.parameters(), lr=1e-2)
+    session.watch(model, optimizer)
+    stream = classified()
+    for _ in range(session.steps):
+        x, y = next(stream)
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y, reduction="none").backward(tensorgrad.full((16,), 1 / 16))
+        optimizer.step()
+
+
+@control("two optimizers, one for the matrices and one for the rest, each with a monitor")
+def two_optimizers(session: Session) -> None:
+    tokens, vocabulary = english()
+    model = gpt(vocabulary)
+    matrices = [p for p in model.parameters() if p.ndim == 2]
+    rest = [p for p in model.parameters() if p.ndim != 2]
+    one, two = optim.SGD(matrices, lr=0.1, momentum=0.9), optim.AdamW(rest, lr=1e-2)
+    session.watch(model, one)
+    session.watch(model, two)
+    stream = windows(tokens)
+    for _ in range(session.steps):
+        model.zero_grad()
+        next_token(model, next(stream)).backward()
+        one.step()
+        two.step()
+
+
+@control("two optimizers that take their steps in turns, on one loss")
+def in_turns_of_optimizers(session: Session) -> None:
+    model = perceptron(nn.Tanh, 6, 5)
+    one, two = optim.Adam(model[:2].parameters(), lr=1e-2), optim.Adam(model[2:].parameters(), lr=1e-2)
+    session.watch(model, one)
+    session.watch(model, two)
+    stream = classified()
+    for step in range(session.steps):
+        model.zero_grad()
+        right_class(model, next(stream)).backward()
+        (one if step % 2 else two).step()
+
+
+@control("a group that is added to the optimizer after 10 steps, and a cast to float64 after 20")
+def changed_on_the_way(session: Session) -> None:
+    model = perceptron(nn.Tanh, 6, 5).float()
+    optimizer = optim.SGD(model[2:].parameters(), lr=0.1)
+    session.watch(model, optimizer)
+
+    def after(step: int) -> None:
+        if step == 10:
+            optimizer.add_param_group({"params": list(model[:2].parameters())})
+        if step == 20:
+            model.double()
+
+    train(
+        model,
+        optimizer,
+        classified(),
+        session.steps,
+        lambda m, b: right_class(m, (b[0].to(m[0].weight.dtype), b[1])),
+        after=after,
+    )
+
+
+@control("sequences and batches of other lengths at each step")
+def of_other_lengths(session: Session) -> None:
+    tokens, vocabulary = english()
+    model = gpt(vocabulary)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    session.watch(model, optimizer)
+    streams = [windows(tokens, batch=b, context=t) for b, t in ((1, 8), (8, 2), (3, 5), (16, 1))]
+    train(model, optimizer, (next(stream) for stream in cycle(streams)), session.steps)
 
 
 # -- losses --------------------------------------------------------------------------------------------------------

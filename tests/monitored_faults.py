@@ -348,6 +348,31 @@ def no_mask(session: Session) -> None:
     train(model, optimizer, windows(tokens[:100_000], batch=32), max(session.steps, 120), after=score)
 
 
+@fault("the answer stands in each training input, and in none that is scored", "too good", "Look for")
+def answer_inside(session: Session) -> None:
+    rng = np.random.default_rng(0)
+    model = gpt(16, width=32)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    watch = session.watch(model, optimizer)
+
+    def rows(is_leaked: bool) -> Batch:
+        x = rng.integers(0, 16, (32, 8))
+        y = rng.integers(0, 16, 32)
+        if is_leaked:
+            x[:, 3] = y
+        return Tensor(x), Tensor(y)
+
+    def loss(model: Any, batch: Batch) -> Tensor:
+        return F.cross_entropy(model(batch[0])[:, -1], batch[1])
+
+    def score(step: int) -> None:
+        if step % 20 == 0:
+            with tensorgrad.no_grad():
+                watch.held_out(loss(model, rows(is_leaked=False)).item())
+
+    train(model, optimizer, (rows(is_leaked=True) for _ in range(100_000)), session.steps, loss, after=score)
+
+
 def step_by_step(model: Any, x: Tensor, y: Tensor, place: int) -> float:
     seen = x.data.copy()
     seen[:, place + 1 :] = 0
