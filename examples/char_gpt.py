@@ -173,7 +173,7 @@ def parser() -> argparse.ArgumentParser:
     setting(loop, "accumulate", "micro-batches a step, whose gradients are added")
     setting(loop, "learning_rate", "the highest, after the warmup", float)
     setting(loop, "warmup", "steps over which the learning rate rises")
-    setting(loop, "clip", "longest gradient that is let through; 1e9 for any", float)
+    setting(loop, "clip", "longest gradient that is let through; inf for any", float)
     loop.add_argument("--no-monitor", dest="monitor", action="store_false", help="leave tensorgrad.monitor out")
 
     output = found.add_argument_group("output")

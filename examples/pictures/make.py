@@ -1,22 +1,26 @@
 """Makes the pictures of README.md: python examples/pictures/make.py
 
-Needs what `make test` installs, and a Chromium for the screenshot of the page.
+Needs what `make test` installs, and a Chromium for the screenshot of the page. silent_bugs.png, which is in
+examples/README.md, is the picture that `python examples/silent_bugs.py` writes.
 """
 
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
 from micrograd import Value
-from viz import draw, step
+from viz import draw, draw_run, step
 
 HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Write graph.png, and the stepper page as it opens, at the step that makes its point, as stepper.png."""
+    """Write graph.png; the stepper page as it opens, at the step that makes its point, as stepper.png; run.png, a run
+    with one of the silent bugs."""
     a, b, c = Value(2.0), Value(-3.0), Value(10.0)
     L = (a * b + c).relu() * a
     L.backward()
@@ -25,6 +29,10 @@ def main() -> None:
         page = Path(folder) / "step.html"
         step(L, page, title="relu(a*b + c)*a")
         screenshot(page.as_uri(), HERE / "stepper.png")
+        run = Path(folder) / "position table cut off"
+        options = ["--bug", "detached-positions", "--steps", "120", "--folder", str(run)]
+        subprocess.run([sys.executable, HERE.parent / "char_gpt.py", *options], check=True)
+        draw_run(run / "monitor.jsonl", HERE / "run.png")
 
 
 def screenshot(address: str, path: Path) -> None:
