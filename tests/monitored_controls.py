@@ -347,6 +347,20 @@ def scaler(session: Session) -> None:
         scaler.update()
 
 
+@control("two of three passes thrown away, gradients and all")
+def thrown_away(session: Session) -> None:
+    tokens, vocabulary = english()
+    model = gpt(vocabulary)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    session.watch(model, optimizer)
+    stream = windows(tokens)
+    for number in range(session.steps):
+        optimizer.zero_grad()
+        next_token(model, next(stream)).backward()
+        if number % 3 == 0:
+            optimizer.step()
+
+
 @control("an evaluation between steps, its graph recorded and not used")
 def evaluation(session: Session) -> None:
     tokens, vocabulary = english()

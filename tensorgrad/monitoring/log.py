@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Log:
         self.entries: deque[Row | Finding] = deque(maxlen=_KEPT)
         self._settings = settings
         self._path = None if path is None else Path(path)
-        self._file = None
+        self._file: TextIO | None = None
         self._after = after
 
     def add(self, entry: Row | Finding) -> None:

@@ -102,6 +102,7 @@ class Monitor:
         self._taken_before = np.zeros(len(parts.parameters), dtype=bool)
         self._passes = 0
         self._is_moving = False
+        self._is_fresh = True
         self._last: Pass | None = None
         self._outputs: dict[str, deque[ref[Any]]] = {}
         self._calls: list[str] | None = []
@@ -157,6 +158,7 @@ class Monitor:
 
     def before_pass(self, roots: Sequence[Any]) -> None:
         """Called when any backward pass begins."""
+        self._is_fresh = not self._has_gradient()
         for i in np.flatnonzero(self._taken_before):
             p = self._parts.parameters[i]
             if p._grad is None or not p._requires_grad or not np.any(p._grad):
@@ -186,6 +188,7 @@ class Monitor:
             outputs=outputs,
             inputs=self._inputs,
             leftover=np.flatnonzero(self._taken_before).tolist(),
+            is_fresh=self._is_fresh,
             is_again=self._last is not None and any(x._prev for x in inside.intersection(self._last.graph)),
             scaled_by=scaled_by,
         )

@@ -33,6 +33,7 @@ class Pass:
     outputs   for each block that ran since the last step, and for the model ("<model>"), the tensors that it returned
     inputs    the first whole-number array that the model was called with, None if there was none
     leftover  places of the parameters that still held a gradient when this pass began which a step had taken already
+    is_fresh  whether no parameter held a gradient when it began
     is_again  whether it went over results that the pass before had gone over: another loss of the same batch
     scaled_by the factor of a GradScaler
     """
@@ -46,6 +47,7 @@ class Pass:
     outputs: dict[str, list[Any]]
     inputs: np.ndarray | None
     leftover: list[int]
+    is_fresh: bool = True
     is_again: bool = False
     scaled_by: float = 1.0
 

@@ -33,14 +33,13 @@ class Copied(Check):
         self._passes += 1
         if (self._passes > 20 and self._passes % 50) or seen.inputs is None:
             return None
-        x = seen.inputs.reshape(-1)
-        scores = seen.scores_at(x.size)
+        scores = seen.scores_at(seen.inputs.size)
         if scores is None or seen.inputs.ndim == 0 or seen.inputs.shape[-1] < 2:
             return None
-        y = scores.targets
-        length = seen.inputs.shape[-1]
-        whole = len(y) // length * length or len(y)
-        x, y = x[:whole].reshape(-1, min(length, whole)), y[:whole].reshape(-1, min(length, whole))
+        length, told = seen.inputs.shape[-1], len(scores.targets)
+        whole = told // length * length or told
+        shape = (-1, min(length, whole))
+        x, y = seen.inputs.reshape(-1)[:whole].reshape(shape), scores.targets[:whole].reshape(shape)
         shifted = _agree(x[:, 1:], y[:, :-1])
         for back, share in ((0, _agree(x, y)), (1, _agree(x[:, :-1], y[:, 1:]))):
             self._times[back] = self._times[back] + 1 if share >= _ALL > shifted else 0

@@ -51,6 +51,8 @@ class Scaled(Check):
 
     def after_pass(self, seen: Pass, run: Run) -> Finding | None:
         """Looks at the first steps only: what the loss is made of does not change later."""
+        if seen.is_fresh:
+            self._passes = []  # the gradients of passes before were thrown away
         if self._looked < _LOOKED:
             self._passes.append(_factor(seen))
         return None

@@ -26,7 +26,7 @@ class Uncleared(Check):
 
     def after_pass(self, seen: Pass, run: Run) -> Finding | None:
         """Counts passes since the gradients were last seen to be cleared."""
-        self._passes = self._passes + 1 if seen.leftover or seen.number > 1 else 1
+        self._passes = 1 if seen.is_fresh else self._passes + 1
         return None
 
     def after_step(self, taken: Step, run: Run) -> Finding | None:
