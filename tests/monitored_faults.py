@@ -108,7 +108,12 @@ def never_called(session: Session) -> None:
     train(lambda x: model[0](x), optimizer, classified(), session.steps, right_class)
 
 
-@fault("a parameter is replaced after the optimizer was made", "unreached", "does not hold 0.weight", ("parameter 0",))
+@fault(
+    "a parameter is replaced after the optimizer was made",
+    "unreached",
+    "does not hold 0.weight",
+    ("optimizer's parameter 0",),
+)
 def replaced(session: Session) -> None:
     model = perceptron(nn.Tanh, 6, 5)
     optimizer = optim.SGD(model.parameters(), lr=0.1)
@@ -117,7 +122,9 @@ def replaced(session: Session) -> None:
     train(model, optimizer, classified(), session.steps, right_class)
 
 
-@fault("weights are tied after the optimizer was made", "unreached", "the model does not", ("parameter 28",))
+@fault(
+    "weights are tied after the optimizer was made", "unreached", "the model does not", ("optimizer's parameter 28",)
+)
 def tied_late(session: Session) -> None:
     def make(model: Any) -> Any:
         optimizer = optim.AdamW(model.parameters(), lr=1e-2)

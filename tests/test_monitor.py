@@ -293,6 +293,25 @@ def test_it_ends_with_the_optimizer() -> None:
     right_class(model, next(classified())).backward()
 
 
+def test_it_ends_when_the_optimizer_is_gone_though_it_is_held() -> None:
+    model, optimizer, watch = small()
+    del optimizer
+    gc.collect()
+    right_class(model, next(classified())).backward()
+    assert watch not in watchers
+    assert watch.steps == 0
+
+
+def test_a_model_may_be_given_as_its_parameters() -> None:
+    """In a list, or by a generator, which can be gone through only once."""
+    model = perceptron(nn.Tanh, 6, 5)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    for given in (list(model.parameters()), model.parameters()):
+        with tensorgrad.monitor(given, optimizer, say=quiet) as watch:
+            train(model, optimizer, classified(), 2, right_class)
+        assert [p["name"] for p in watch.records[0]["parameters"]] == [f"parameter {i}" for i in range(6)]
+
+
 def test_no_graph_is_kept() -> None:
     """After a step none, and of a pass without a step the last at most until the next."""
     model, optimizer, watch = small()

@@ -89,7 +89,11 @@ class Monitor:
         silent = _names_of_checks(ignore)
         trained = [p for group in optimizer.param_groups for p in group["params"]]
         self._parts = parts = Parts(model, trained)
-        self._check_parameters(model, trained)
+        if parts.foreign.issuperset(parts.names):
+            raise ValueError(
+                "monitor: none of the optimizer's parameters is one of the model's: make the optimizer after the "
+                "model's last change (a cast that replaces parameters, tied weights), and give the one that trains it"
+            )
         self.findings: list[Finding] = []
         self.steps = after
         self._say = say
@@ -108,18 +112,6 @@ class Monitor:
         self._calls: list[str] | None = []
         self._inputs: np.ndarray | None = None
         self._attach(model, optimizer)
-
-    def _check_parameters(self, model: Any, trained: Sequence[Tensor]) -> None:
-        ours = set(model.parameters() if isinstance(model, Module) else self._given(model))
-        if ours.isdisjoint(trained):
-            raise ValueError(
-                "monitor: none of the optimizer's parameters is one of the model's: make the optimizer after the "
-                "model's last change (a cast that replaces parameters, tied weights), and give the one that trains it"
-            )
-
-    @staticmethod
-    def _given(model: Any) -> list[Tensor]:
-        return list(model.values()) if isinstance(model, Mapping) else list(model)
 
     # -- seeing ----------------------------------------------------------------------------------------------------
 
@@ -167,6 +159,10 @@ class Monitor:
     @quiet
     def after_pass(self, roots: Sequence[Any]) -> None:
         """Called when it has ended; one of another model is not looked at."""
+        optimizer = self._optimizer()
+        if optimizer is None:  # no step will ever come
+            self.close()
+            return
         graph = graph_below(roots)
         inside = set(graph)
         outputs = {name: [x for r in calls if (x := r()) in inside] for name, calls in self._outputs.items()}
@@ -192,8 +188,7 @@ class Monitor:
             is_again=self._last is not None and any(x._prev for x in inside.intersection(self._last.graph)),
             scaled_by=scaled_by,
         )
-        optimizer = self._optimizer()
-        if optimizer is not None and optimizer._is_stepping:  # in a closure, that step() was given
+        if optimizer._is_stepping:  # in a closure, that step() was given
             self._is_moving = self._has_gradient()
         self._run.add_pass(seen.loss, self._inputs)
         self._judge(lambda check: check.after_pass(seen, self._run))

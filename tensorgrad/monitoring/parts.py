@@ -31,7 +31,7 @@ class Parts:
         trained = list(dict.fromkeys(trained))
         self._by_tensor = named
         self._paths = {module: path for path, module in model.named_modules()} if isinstance(model, Module) else {}
-        self.names = [named.get(p) or p.label or f"parameter {i}" for i, p in enumerate(trained)]
+        self.names = [named.get(p) or p.label or f"optimizer's parameter {i}" for i, p in enumerate(trained)]
         self.parameters = trained
         self.foreign = {name for name, p in zip(self.names, trained, strict=True) if p not in named}
         self.untrained = {name: p for p, name in named.items() if p not in set(trained)}
