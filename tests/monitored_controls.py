@@ -554,7 +554,7 @@ def of_other_lengths(session: Session) -> None:
 # -- losses --------------------------------------------------------------------------------------------------------
 
 
-@control("the sum over all places, at a small rate")
+@control("the sum over all places")
 def summed(session: Session) -> None:
     def loss(model: Any, batch: Batch) -> Tensor:
         return F.cross_entropy(model(batch[0]).flatten(0, 1), batch[1].flatten(), reduction="sum")
