@@ -11,11 +11,11 @@ The loop itself is in chars/training.py. Ctrl-C ends a run after the step that i
 from __future__ import annotations
 
 import argparse
+import itertools
 import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from chars.settings import BUGS, Settings
 from chars.training import Result, train
 
 import tensorgrad
+from viz.text import count
 
 NAME = "char_gpt.py"
 SAMPLE = 300
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> Result:
 def free_folder(bug: str) -> Path:
     """The first of runs/char-gpt, runs/char-gpt-2, ... in which there is no run yet; with the bug in the name."""
     name = "char-gpt" if bug == "none" else f"char-gpt-{bug}"
-    folders = (Path("runs", name if n == 1 else f"{name}-{n}") for n in count(1))
+    folders = (Path("runs", name if n == 1 else f"{name}-{n}") for n in itertools.count(1))
     return next(folder for folder in folders if not (folder / "checkpoint.npz").exists())
 
 
@@ -85,7 +86,7 @@ def report(options: argparse.Namespace, result: Result) -> None:
     corpus, settings = result.corpus, result.settings
     parameters = sum(p.numel() for p in result.model.parameters())
     print(f"text            {corpus.name}: {len(corpus.text):,} characters, {len(corpus.vocabulary)} distinct")
-    print(f"model           {settings.blocks} blocks, {settings.width} wide: {parameters:,} parameters")
+    print(f"model           {count(settings.blocks, 'block')}, {settings.width} wide: {parameters:,} parameters")
     print(f"run             {len(result.losses):,} steps in {result.seconds:.0f} s, bug: {settings.bug}")
     print(f"training loss   {result.losses[0]:.3f} at step 1, {result.losses[-1]:.3f} at step {len(result.losses)}")
     print(f"held-out text   {result.held_out:.3f} nats a character")

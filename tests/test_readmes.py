@@ -41,6 +41,7 @@ import pytest
 from conftest import missing, require_torch
 
 from tensorgrad import ops
+from tensorgrad.monitoring.checks import CHECKS
 from viz import cli, limits
 from viz.frames import MOST_FRAMES, MOST_NODES
 from viz.pages import unfolded
@@ -310,3 +311,11 @@ def test_commands_run_and_their_status_counts(tmp_path):
         run_command(1, "python -c 'raise SystemExit(3)'", None, tmp_path)
     with pytest.raises(pytest.fail.Exception, match="neither run here nor in NOT_RUN"):
         run_command(1, "rm -rf x", None, tmp_path)
+
+
+def test_the_table_of_checks():
+    """It lists every check of the monitor, in the order in which they are asked, and so does that of false alarms."""
+    text = (ROOT / "tensorgrad" / "monitoring" / "README.md").read_text(encoding="utf-8")
+    asked, alarms = (part.partition("\n## ")[0] for part in re.split("\n## (?:What it looks|False alarms)", text)[1:])
+    assert set(re.findall(r"^\| `([\w ]+)` \|", asked, re.MULTILINE)) == set(CHECKS)
+    assert set(re.findall(r"^\| `([\w ]+)` \|", alarms, re.MULTILINE)) == set(CHECKS)

@@ -1,4 +1,4 @@
-"""What makes a wrong gradient say so, while a model is trained: see tensorgrad/MONITOR.md."""
+"""What makes a wrong gradient say so, while a model is trained: see the README beside this file."""
 
 from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.known_loss import check_loss_scale

@@ -37,9 +37,8 @@ class Scaled(Check):
 
     Not this: a sum over places, sequences or the batch in place of the mean; means that were divided by the number of
     accumulated passes, declared or not, or weighted by their share of the places; several losses of one batch, each
-    with a backward pass of its own; weights of classes or places that
-    differ; a GradScaler's factor; a loss with other terms; an untrained model whose loss is far above ln(classes) since
-    its scores are large.
+    with a backward pass of its own; weights of classes or places that differ; a GradScaler's factor; a loss with other
+    terms; an untrained model whose loss is far above ln(classes) since its scores are large.
     """
 
     name = "scaled"
