@@ -55,7 +55,7 @@ def gradients(model: GPT) -> dict[str, np.ndarray]:
 
 
 def test_the_rate_rises_in_a_line_and_stays() -> None:
-    settings = Settings()
+    settings = Settings(learning_rate=1e-3)
     assert settings.rate(1) == pytest.approx(1e-5)
     assert settings.rate(50) == pytest.approx(0.5e-3)
     assert settings.rate(100) == settings.rate(1000) == 1e-3
