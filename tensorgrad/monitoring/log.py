@@ -8,7 +8,6 @@ import os
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,26 +15,11 @@ import numpy as np
 
 from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.parts import Parts
+from tensorgrad.monitoring.row import Row
 
 Record = dict[str, Any]
 
 _KEPT = 10_000  # of the last steps and findings; the file has all
-_FIELDS = ("norm", "ratio", "zeros", "nonfinite")
-
-
-@dataclass(eq=False)
-class Row:
-    """One step's numbers: `parameters` and `blocks` are arrays of one row a name and one column a field of `_FIELDS`,
-    `outputs` the norm of the gradient at each block's output."""
-
-    step: int
-    passes: int
-    loss: float
-    norm: float
-    rates: tuple[float, ...]
-    parameters: np.ndarray
-    blocks: np.ndarray
-    outputs: np.ndarray
 
 
 class Log:

@@ -1,0 +1,41 @@
+"""How far a step moved each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tensorgrad.monitoring.measure import norm
+from tensorgrad.tensor import Tensor
+
+
+class Change:
+    """The parameters before a step, in arrays that are made once, and what became of them.
+
+    weights  norm of each parameter before the step
+    norms    norm of the change of each
+    """
+
+    def __init__(self, parameters: Sequence[Tensor]) -> None:
+        self._parameters = parameters
+        self._arrays = [np.empty_like(p._data) for p in parameters]
+        self.weights = self.norms = np.zeros(len(parameters))
+
+    def before(self) -> None:
+        """Copy them."""
+        for p, array in zip(self._parameters, self._arrays, strict=True):
+            np.copyto(array, p._data)
+
+    def after(self) -> None:
+        """Measure, over the copies: there is no other memory of their size."""
+        self.weights = np.array([norm(array) for array in self._arrays])
+        for p, array in zip(self._parameters, self._arrays, strict=True):
+            np.subtract(p._data, array, out=array)
+        self.norms = np.array([norm(array) for array in self._arrays])
+
+    @property
+    def ratios(self) -> np.ndarray:
+        """Norm of the change over norm of the parameter; nan where that was all zeros."""
+        unknown = np.full(len(self.weights), np.nan)
+        return np.divide(self.norms, self.weights, out=unknown, where=self.weights > 0)

@@ -1,0 +1,94 @@
+"""What is seen of a model's forward passes: the integers that it was called with, and what its blocks returned."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from tensorgrad.monitoring.seen import MODEL
+from tensorgrad.nn.module import Module
+from tensorgrad.node import ArrayNode
+from tensorgrad.tensor import RemovableHandle
+
+_CALLS = 64  # of a block's outputs in one pass, the last ones are looked at
+
+
+class Forward:
+    """Sees the forward passes of `model`, and of the modules of its blocks, until `close()`.
+
+    inputs  the first array of integers that the model was last called with, None if there was none
+    calls   names of the blocks in the order in which they ran, until the first backward pass
+
+    The hooks hold it weakly, and what it has seen of a graph too: it keeps nothing alive.
+    """
+
+    def __init__(self, model: Any, blocks: Mapping[str, Module | None]) -> None:
+        self.inputs: np.ndarray | None = None
+        self.calls: list[str] | None = []
+        self._outputs: dict[str, deque[ref[Any]]] = {}
+        modules = {name: module for name, module in blocks.items() if module is not None}
+        self._handles: list[RemovableHandle] = []
+        itself = ref(self)
+        if isinstance(model, Module):
+            modules[MODEL] = model
+            self._handles.append(model.register_forward_pre_hook(_sees_inputs(itself, ref(model)), with_kwargs=True))
+        for name, module in modules.items():
+            self._handles.append(module.register_forward_hook(_sees_outputs(itself, name, ref(module))))
+
+    def close(self) -> None:
+        """See nothing more."""
+        for handle in self._handles:
+            handle.remove()
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: what was returned so far belongs to no later pass."""
+        self._outputs.clear()
+
+    def outputs_in(self, graph: Collection[Any]) -> dict[str, list[Any]]:
+        """For each block that ran, the tensors of `graph` that it returned; they are not given again."""
+        found = {name: [x for r in calls if (x := r()) in graph] for name, calls in self._outputs.items()}
+        self.forget()
+        return found
+
+    def add(self, name: str, out: Any) -> None:
+        """Note what a module returned."""
+        x = _first_tracked(out)
+        if x is not None:
+            self._outputs.setdefault(name, deque(maxlen=_CALLS)).append(ref(x))
+            if self.calls is not None and name != MODEL:
+                self.calls.append(name)
+
+
+def _sees_inputs(forward: ref[Forward], of: ref[Any]) -> Callable[..., None]:
+    def hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        seen = forward()
+        if seen is not None and module.training and module is of():  # a copy of the model has the hooks too
+            arrays = (getattr(x, "_data", x) for x in (*args, *kwargs.values()))
+            seen.inputs = next((a for a in arrays if isinstance(a, np.ndarray) and a.dtype.kind in "iu"), None)
+
+    return hook
+
+
+def _sees_outputs(forward: ref[Forward], name: str, of: ref[Any]) -> Callable[..., None]:
+    def hook(module: Any, args: Any, out: Any) -> None:
+        seen = forward()
+        if seen is not None and module is of():
+            seen.add(name, out)
+
+    return hook
+
+
+def _first_tracked(out: Any) -> Any:
+    """The first tensor in what a module returned that is part of a graph."""
+    if isinstance(out, ArrayNode):
+        return out if out._requires_grad else None
+    if isinstance(out, Mapping):
+        out = list(out.values())
+    if isinstance(out, (tuple, list)):
+        return next((x for part in out if (x := _first_tracked(part)) is not None), None)
+    return None
