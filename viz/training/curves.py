@@ -115,7 +115,7 @@ def mean_around(x: np.ndarray, window: int) -> np.ndarray:
 def _apart(curves: list[Curve], baselines: dict[str, float], title: str, theme: paper.Theme, scale: str | None) -> Any:
     across = min(len(curves), 3)
     down = -(-len(curves) // across)
-    head, foot, left, between, below = (0.5 if title else 0.15), 0.5, 0.7, 1.2, 0.95
+    head, foot, left, between, below = (0.5 if title else 0.15), 0.5, 0.8, 1.2, 0.95
     figure = paper.figure(_WIDTH, head + down * (_PANEL_HEIGHT + below) + foot, theme)
     if title:
         paper.write(figure, 0.14, 0.14, title, theme, fontsize=12, fontweight="bold")
