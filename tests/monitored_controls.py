@@ -852,6 +852,25 @@ def held_out(session: Session) -> None:
     by_scores(session, windows(tokens[:30_000]), tokens[30_000:], vocabulary)
 
 
+@control("4 passes a step, each loss divided by 4, and scored on other text")
+def accumulated_and_scored(session: Session) -> None:
+    """The loss of a pass is a quarter of what the score is to be compared with."""
+    steps = np.random.default_rng(0).integers(1, 3, 60_000)
+    tokens, vocabulary = steps.cumsum() % 40, 40  # one of two tokens follows, so that the loss soon falls by half
+    model = gpt(vocabulary)
+    optimizer = optim.AdamW(model.parameters(), lr=3e-2)
+    watch = session.watch(model, optimizer, accumulate=4)
+    stream, held_out = windows(tokens[:50_000]), next(windows(tokens[50_000:], batch=32))
+    for step in range(1, session.steps + 1):
+        for _ in range(4):
+            (next_token(model, next(stream)) / 4).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if step % 10 == 0:
+            with tensorgrad.no_grad():
+                watch.held_out(next_token(model, held_out).item())
+
+
 def on_text(session: Session, tokens: np.ndarray, vocabulary: int, **sizes: int) -> None:
     model = gpt(vocabulary, **sizes)
     optimizer = optim.AdamW(model.parameters(), lr=1e-2)

@@ -438,15 +438,54 @@ def test_steps_that_are_not_measured_are_counted() -> None:
 
 
 def test_a_part_of_an_accumulation_is_measured_too() -> None:
-    """The last batches of a data set that 4 does not divide."""
+    """The last batches of a data set that 4 does not divide. The loss of a step is that of its passes together."""
     model, optimizer, watch = small(accumulate=4)
-    stream = classified()
+    stream, expected = classified(), []
     with watch:
         for passes in (4, 4, 4, 2):
-            for _ in range(passes):
-                (right_class(model, next(stream)) / 4).backward()
+            losses = [right_class(model, next(stream)) / 4 for _ in range(passes)]
+            for loss in losses:
+                loss.backward()
+            expected.append(sum(loss.item() for loss in losses))
             optimizer.step()
             optimizer.zero_grad()
     assert [line["passes"] for line in watch.records[1:]] == [4, 4, 4, 2]
+    assert [line["loss"] for line in watch.records[1:]] == pytest.approx(expected, rel=1e-5)
     assert all(line["norm"] > 0 for line in watch.records[1:])
     assert watch.findings == []
+
+
+def test_the_loss_of_passes_that_were_thrown_away_is_not_the_steps() -> None:
+    model, optimizer, watch = small()
+    with watch:
+        right_class(model, next(classified())).backward()
+        optimizer.zero_grad()
+        loss = right_class(model, next(classified(seed=1)))
+        loss.backward()
+        optimizer.step()
+    assert watch.records[1]["loss"] == pytest.approx(loss.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("other", ["another model's", "its own"])
+def test_a_pass_in_between_hides_no_outputs(other: str) -> None:
+    """Of another model, or of a loss that was computed before: what blocks returned for the next pass is kept."""
+    model, optimizer, watch = small()
+    with watch:
+        loss = right_class(model, next(classified()))
+        right_class(model if other == "its own" else perceptron(nn.Tanh, 6, 5), next(classified())).backward()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert all(block["output"] > 0 for block in watch.records[1]["blocks"].values())
+
+
+def test_what_is_not_finite_is_counted_before_clipping_spreads_it() -> None:
+    w = {name: tensorgrad.tensor([0.0, 2.0], requires_grad=True) for name in ("a", "b")}
+    optimizer = optim.SGD(w.values(), lr=0.1)
+    with tensorgrad.monitor(w, optimizer, say=quiet, ignore="nonfinite") as watch:
+        (w["a"].sqrt() * tensorgrad.tensor([0.0, 1.0]) + w["b"]).sum().backward()  # 0 * inf
+        nn.utils.clip_grad_norm_(w.values(), 1.0)
+        optimizer.step()
+    found = watch.records[1]["parameters"]
+    assert (found["a"]["norm"], found["a"]["nonfinite"]) == ("nan", 1)
+    assert (found["b"]["norm"], found["b"]["nonfinite"]) == (pytest.approx(2**0.5, rel=1e-5), 0)

@@ -50,10 +50,9 @@ class Forward:
         self._outputs.clear()
 
     def outputs_in(self, graph: Collection[Any]) -> dict[str, list[Any]]:
-        """For each block that ran, the tensors of `graph` that it returned; they are not given again."""
-        found = {name: [x for r in calls if (x := r()) in graph] for name, calls in self._outputs.items()}
-        self.forget()
-        return found
+        """For each block that ran, the tensors of `graph` that it returned. What it returned for another loss, whose
+        pass is still to come, is kept; so are these, for a second loss of the same batch."""
+        return {name: [x for r in calls if (x := r()) in graph] for name, calls in self._outputs.items()}
 
     def add(self, name: str, out: Any) -> None:
         """Note what a module returned."""

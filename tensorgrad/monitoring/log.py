@@ -114,7 +114,12 @@ class Log:
 
 def _by_name(names: Sequence[str], table: np.ndarray) -> dict[str, Record]:
     return {
-        name: {"norm": _or_none(norm), "ratio": _or_none(ratio), "zeros": _or_none(zeros), "nonfinite": int(odd)}
+        name: {
+            "norm": None if math.isnan(zeros) else _number(norm),  # a gradient that is there may have the norm nan
+            "ratio": _or_none(ratio),
+            "zeros": _or_none(zeros),
+            "nonfinite": int(odd),
+        }
         for name, (norm, ratio, zeros, odd) in zip(names, table.tolist(), strict=True)
     }
 

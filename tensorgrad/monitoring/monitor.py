@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.forward import Forward
 from tensorgrad.monitoring.judge import Judge
 from tensorgrad.monitoring.log import Log, Record
-from tensorgrad.monitoring.measure import norm
+from tensorgrad.monitoring.measure import nonfinite, norm
 from tensorgrad.monitoring.parts import Parts
 from tensorgrad.monitoring.row import measured
 from tensorgrad.monitoring.run import Run
@@ -170,13 +171,15 @@ class Monitor:
         self._forward.calls = None
         self._passes += 1
         scaled_by = getattr(roots[0], "_scaled_by", 1.0)
+        norms, odd = self._gradients()
         self._last = seen = Pass(
             step=self.steps + 1,
             number=self._passes,
             roots=roots,
             graph=graph,
             parts=self._parts,
-            norms=self._norms(scaled_by),
+            norms=norms / scaled_by,
+            nonfinite=odd,
             outputs=outputs,
             inputs=self._forward.inputs,
             leftover=np.flatnonzero(self._taken_before).tolist(),
@@ -186,7 +189,7 @@ class Monitor:
         )
         if optimizer._is_stepping:  # in a closure, that step() was given
             self._is_moving = self._has_gradient()
-        self._run.add_pass(seen.loss, seen.inputs)
+        self._run.add_pass(seen.loss, seen.inputs, begins=seen.number == 1 or seen.is_fresh)
         self._judge.after_pass(seen)
 
     def before_step(self) -> None:
@@ -205,7 +208,7 @@ class Monitor:
                 self._change.after()
                 taken = self._taken()
                 if self._last is not None:
-                    self._log.add(measured(taken, self._last, self._change))
+                    self._log.add(measured(taken, self._last, self._change, self._run.losses[-1]))
                 self._judge.after_step(taken)
         finally:  # `say` may raise
             self._taken_before = np.array([p._grad is not None for p in self._parts.parameters], dtype=bool)
@@ -220,9 +223,12 @@ class Monitor:
     def _has_gradient(self) -> bool:
         return any(p._grad is not None and np.any(p._grad) for p in self._parts.parameters)
 
-    def _norms(self, scaled_by: float) -> np.ndarray:
+    def _gradients(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each one's norm, and how many of its elements are not finite: now, as clipping spreads them to all."""
         held = [p._grad for p in self._parts.parameters]
-        return np.array([np.nan if g is None else norm(g) / scaled_by for g in held])
+        norms = np.array([np.nan if g is None else norm(g) for g in held])
+        odd = [0 if g is None or math.isfinite(n) else nonfinite(g) for g, n in zip(held, norms, strict=True)]
+        return norms, np.array(odd)
 
     def _taken(self) -> Step:
         last = self._last

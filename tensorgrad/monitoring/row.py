@@ -16,6 +16,7 @@ from tensorgrad.monitoring.seen import Pass, Step
 class Row:
     """One step's numbers.
 
+    loss        the sum of the losses of the step's passes
     norm        of the whole gradient, before clipping
     rates       the learning rates that there are
     parameters  for each, in a row: norm of its gradient, ratio of change to weights, share of zeros in the gradient,
@@ -34,8 +35,9 @@ class Row:
     outputs: np.ndarray
 
 
-def measured(taken: Step, last: Pass, change: Change) -> Row:
-    """The row of a step whose last pass was `last`. A block's norms are those of all its elements together."""
+def measured(taken: Step, last: Pass, change: Change, loss: float) -> Row:
+    """The row of a step whose last pass was `last`, on the way down of `loss`. A block's norms are those of all its
+    elements together."""
     parts = taken.parts
     held = [p._grad for p in parts.parameters]
     sizes = np.array([p._data.size for p in parts.parameters], dtype=float)
@@ -51,7 +53,7 @@ def measured(taken: Step, last: Pass, change: Change) -> Row:
     return Row(
         step=taken.number,
         passes=taken.passes,
-        loss=last.loss,
+        loss=loss,
         norm=float(np.sqrt(np.sum(norms[known] ** 2))),
         rates=tuple(dict.fromkeys(taken.rates.tolist())),
         parameters=np.column_stack([norms, taken.ratios, zeros, odd]),

@@ -14,8 +14,8 @@ class Run:
     """The run so far.
 
     accumulate  backward passes that make one step, as the user declared
-    losses      of the last 100 passes
-    first_loss  the mean of the first pass's loss, nan before
+    losses      of the last 100 steps: the loss that a step follows down is the sum of those of its passes
+    first_loss  of the first step, nan before
     held_out    (step, nats) of each score that the user reported
     """
 
@@ -24,14 +24,22 @@ class Run:
         self.losses: deque[float] = deque(maxlen=100)
         self.first_loss = float("nan")
         self.held_out: list[tuple[int, float]] = []
+        self._count = 0
         self._rows: set[int] = set()
         self._seen_before: deque[float] = deque(maxlen=100)
 
-    def add_pass(self, loss: float, inputs: np.ndarray | None) -> None:
-        """Note a pass's loss, and which of its rows of inputs had been there before."""
-        if not self.losses:
-            self.first_loss = loss
-        self.losses.append(loss)
+    def add_pass(self, loss: float, inputs: np.ndarray | None, begins: bool = True) -> None:
+        """Note a pass's loss, and which of its rows of inputs had been there before.
+
+        begins  whether it is the first whose gradients the next step takes
+        """
+        if begins:
+            self.losses.append(loss)
+            self._count += 1
+        else:
+            self.losses[-1] += loss
+        if self._count == 1:
+            self.first_loss = self.losses[-1]
         if inputs is not None and len(self._rows) < _ROWS_KEPT:
             rows = [hash(row.tobytes()) for row in np.atleast_2d(inputs)]
             self._seen_before.append(sum(row in self._rows for row in rows) / max(len(rows), 1))
@@ -42,7 +50,7 @@ class Run:
         """Which share of the rows of the last 100 passes had been trained on before; nan where that is not known."""
         return float(np.mean(self._seen_before)) if self._seen_before else float("nan")
 
-    def recent_loss(self, passes: int = 20) -> float:
+    def recent_loss(self, steps: int = 20) -> float:
         """The median of the last losses."""
-        last: Sequence[float] = list(self.losses)[-passes:]
+        last: Sequence[float] = list(self.losses)[-steps:]
         return float(np.median(last)) if last else float("nan")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import topological_order
-from tensorgrad.monitoring.measure import nonfinite, norm
+from tensorgrad.monitoring.measure import norm
 from tensorgrad.monitoring.parts import Parts
 from tensorgrad.monitoring.scores import Scores, scores_below, scores_of
 
@@ -30,6 +30,7 @@ class Pass:
     parts     names and parameters
     norms     of each parameter's gradient, as it was before clipping; nan for a parameter without one. A GradScaler's
               factor is divided out
+    nonfinite how many elements of each of these gradients are inf or nan
     outputs   for each block that ran since the last step, and for the model ("<model>"), the tensors that it returned
     inputs    the first whole-number array that the model was called with, None if there was none
     leftover  places of the parameters that still held a gradient when this pass began which a step had taken already
@@ -44,6 +45,7 @@ class Pass:
     graph: list[Any]
     parts: Parts
     norms: np.ndarray
+    nonfinite: np.ndarray
     outputs: dict[str, list[Any]]
     inputs: np.ndarray | None
     leftover: list[int]
@@ -61,13 +63,6 @@ class Pass:
     def inside(self) -> set[Any]:
         """The graph as a set."""
         return set(self.graph)
-
-    @cached_property
-    def nonfinite(self) -> np.ndarray:
-        """For each parameter, how many elements of its gradient are inf or nan."""
-        held = [p._grad for p in self.parts.parameters]
-        bad = ~np.isfinite(self.norms)
-        return np.array([nonfinite(g) if b and g is not None else 0 for g, b in zip(held, bad, strict=True)])
 
     def output_norm(self, block: str) -> float:
         """The norm of the gradient at what a block returned, of all its calls together; nan where none came there."""
