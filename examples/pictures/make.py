@@ -29,7 +29,7 @@ def main() -> None:
         page = Path(folder) / "step.html"
         step(L, page, title="relu(a*b + c)*a")
         screenshot(page.as_uri(), HERE / "stepper.png")
-        run = Path(folder) / "position table cut off"
+        run = Path(folder) / "no-positions"
         options = ["--bug", "detached-positions", "--steps", "120", "--folder", str(run)]
         subprocess.run([sys.executable, HERE.parent / "char_gpt.py", *options], check=True)
         draw_run(run / "monitor.jsonl", HERE / "run.png")
