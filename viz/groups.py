@@ -17,6 +17,7 @@ from viz.graph import Graph
 from viz.grouping.arrange import arrange
 from viz.grouping.labels import label_all
 from viz.grouping.level import Group
+from viz.grouping.scopes import group_of
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def _places(order: Sequence[Node]) -> list[list[int]]:
 def _by_scope(order: Sequence[Node], parents: list[list[int]], whole: Group) -> tuple[list[Group], dict[Scope, Group]]:
     """The innermost group of each node, and the group of each scope, outer ones first."""
     scopes: dict[Scope, Group] = {}
-    of = [_group_of(node._scope, scopes, whole) for node in order]
+    of = [group_of(node._scope, scopes, whole) for node in order]
     users: dict[int, Group] = {}
     for child, places in enumerate(parents):
         for place in places:
@@ -64,17 +65,6 @@ def _by_scope(order: Sequence[Node], parents: list[list[int]], whole: Group) -> 
         if _goes_with_its_users(order[leaf]._scope, of[leaf], user):
             of[leaf] = user
     return of, scopes
-
-
-def _group_of(scope: Scope | None, scopes: dict[Scope, Group], whole: Group) -> Group:
-    new = []
-    while scope is not None and scope not in scopes:
-        new.append(scope)
-        scope = scope.parent
-    group = whole if scope is None else scopes[scope]
-    for inner in reversed(new):
-        group = scopes[inner] = Group(inner.name, inner.kind, group)
-    return group
 
 
 def _around(a: Group, b: Group) -> Group:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Sequence
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -46,3 +47,15 @@ def cut(text: str, most: int) -> str:
 def count(n: int, thing: str) -> str:
     """How many there are: "1 node", "2,000 nodes"."""
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def aligned(cells: Sequence[Sequence[str]], words: Container[int] = (0,)) -> list[str]:
+    """Rows as lines of aligned columns, those in `words` to the left, the others, which are numbers, to the right."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(
+            text.ljust(width) if place in words else text.rjust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from viz.comparison.records import NodeComparison, Row
-from viz.text import clip, count, number, short
+from viz.text import aligned, clip, count, number, short
 
 _DIGITS = 6
 _TWO_BUGS = (
@@ -42,7 +42,7 @@ class Table:
 
     def __str__(self) -> str:
         """In aligned columns; then an empty line, and the notes."""
-        return "\n".join([*_aligned([self.titles, *self.rows]), *self.more, "", *self.notes])
+        return "\n".join([*aligned([self.titles, *self.rows]), *self.more, "", *self.notes])
 
 
 def table(nodes: Sequence[NodeComparison], *, every: bool = False, most: int = 200) -> Table:
@@ -130,15 +130,6 @@ def _chosen(rows: Sequence[Row], most: int) -> list[Row]:
         return list(rows)
     places = sorted(range(len(rows)), key=lambda i: rows[i].matches)[:most]
     return [rows[i] for i in sorted(places)]
-
-
-def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with the first column to the left, the others to the right, the last as it comes if it has no title."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
-        for row in cells
-    ]
 
 
 def _text(x: float | None, missing: str = "") -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from viz.plain import plain
-from viz.text import count
+from viz.text import aligned, count
 from viz.training.heat import NOT_OWN
 from viz.training.log import QUANTITIES, Run
 
@@ -26,7 +26,7 @@ def table(run: Run, level: str = "blocks") -> str:
     """The run's loss and norms: at the first step, the median, at the last; then what the monitor found."""
     lines = [facts(run)]
     if len(run.steps):
-        lines += [f"steps {run.steps[0]:,} to {run.steps[-1]:,}", "", *_columns([["", *_HEADS], *_curves(run)])]
+        lines += [f"steps {run.steps[0]:,} to {run.steps[-1]:,}", "", *aligned([["", *_HEADS], *_curves(run)])]
         lines += ["", *_by_name(run, level)]
     found = [f"[{i}] step {f.step:,}: {f.text}" for i, f in enumerate(run.findings, 1)]
     return "\n".join([*lines, "", *(found or ["the monitor found nothing"])])
@@ -95,7 +95,7 @@ def _by_name(run: Run, level: str) -> list[str]:
         )
         none = np.ma.getmaskarray(norm).all()
         notes.append("" if not none else "no gradient" if level == "parameters" or run.owned(name) else NOT_OWN)
-    lines = _columns(rows)
+    lines = aligned(rows)
     norms = lines[0].index("first")
     ratios = lines[0].index("first", norms + 1)
     over = f"{' ' * norms}{'gradient':<{ratios - norms}}update / weights"
@@ -104,12 +104,3 @@ def _by_name(run: Run, level: str) -> list[str]:
 
 def _numbers(three: dict[str, float] | None) -> list[str]:
     return ["-"] * 3 if three is None else [f"{three[head]:.3g}" for head in _HEADS]
-
-
-def _columns(rows: list[list[str]]) -> list[str]:
-    """Rows as lines: the first column on the left, the others on the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
-        for row in rows
-    ]

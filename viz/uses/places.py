@@ -9,6 +9,7 @@ from micrograd.backprop import Node
 from micrograd.scopes import Scope
 from viz.grouping.labels import label_all
 from viz.grouping.level import Group
+from viz.grouping.scopes import group_of
 
 _SEPARATOR = " > "
 
@@ -18,21 +19,10 @@ def places(order: Sequence[Node], namespace: Mapping[str, Any]) -> dict[Node, st
     scopes: dict[Scope, Group] = {}
     whole = Group("", "whole")
     for node in order:
-        _enter(node._scope, scopes, whole)
+        group_of(node._scope, scopes, whole)
     label_all(scopes, namespace)
     lines = {group: _line(group) for group in scopes.values()}
     return {node: "" if node._scope is None else lines[scopes[node._scope]] for node in order}
-
-
-def _enter(scope: Scope | None, scopes: dict[Scope, Group], whole: Group) -> None:
-    """Make the groups of a scope and of those around it, as far as there are none."""
-    new = []
-    while scope is not None and scope not in scopes:
-        new.append(scope)
-        scope = scope.parent
-    group = whole if scope is None else scopes[scope]
-    for inner in reversed(new):
-        group = scopes[inner] = Group(inner.name, inner.kind, group)
 
 
 def _line(group: Group) -> str:

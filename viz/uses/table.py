@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz.text import MINUS, clip, count, short, signed
+from viz.text import MINUS, aligned, clip, count, short, signed
 
 if TYPE_CHECKING:
     from viz.uses.result import Split, Use, Uses
@@ -23,6 +23,7 @@ _MOST_COSINES = 6  # uses whose angles with each other are shown
 _DIGITS = 4
 _LEAST_SHARE = 1e-6
 _NOTHING = "–"
+_USE, _PLACE = 1, 2  # columns of words; the last one is, too
 
 
 def table(uses: Uses) -> str:
@@ -53,7 +54,9 @@ def _leaves(n: int) -> str:
 def _one(split: Split) -> str:
     rows = [_row(use, split) for use in _chosen(split)]
     left_out = len(split.uses) - len(rows)
-    lines = [_head(split), "", *_aligned([_titles(split), *rows, _sum_row(split)])]
+    cells = [_titles(split), *rows, _sum_row(split)]
+    words = (_USE, _PLACE, len(cells[0]) - 1)
+    lines = [_head(split), "", *(f"  {line}" for line in aligned(cells, words))]
     if left_out:
         lines.insert(-1, f"  ... and {count(left_out, 'use')} with less")
     return "\n".join([*lines, *_remarks(split)])
@@ -135,16 +138,3 @@ def _remarks(split: Split) -> list[str]:
     if split.hooked:
         lines.append("  a hook then makes another gradient of the sum")
     return lines
-
-
-def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
-    """Lines, indented, with words to the left and numbers to the right; the first row are titles."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    words = (1, 2, len(widths) - 1)
-    return [
-        "  "
-        + "  ".join(
-            t.ljust(w) if i in words else t.rjust(w) for i, (t, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
