@@ -14,8 +14,9 @@ PYTEST_ARGS ?=
 demo: $(VENV)/.demo-ready
 	$(BIN)/plusequals demo $(DEMO)
 
+# One thread: on matrices as small as the tests', several wait for each other longer than they work.
 test: $(VENV)/.test-ready
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .

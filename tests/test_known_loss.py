@@ -36,6 +36,13 @@ def over_classes_too(scores: Tensor, targets: Tensor) -> Tensor:
 # --- the batches themselves
 
 
+def test_one_target_counts_where_its_class_would_not() -> None:
+    """Of a shape with room for one, which else would be class 0."""
+    found = check_loss_scale(lambda s, t: F.cross_entropy(s, t, ignore_index=0), 5, shape=(1,), ignore_index=0)
+    assert found.right
+    assert type(found.value_factor) is float
+
+
 @pytest.mark.parametrize("settings", [{}, {"ignore_index": -1}, {"label_smoothing": 0.2}, {"ignore_index": 3}])
 def test_the_closed_form_is_what_finite_differences_of_plain_python_give(settings: dict[str, Any]) -> None:
     batch = cross_entropy_batch((2, 3), 4, **settings)

@@ -52,11 +52,14 @@ def cross_entropy_batch(
     counted = np.ones(len(targets), dtype=bool)
     if ignore_index is not None:
         targets[2::3] = ignore_index
+        if (targets == ignore_index).all():  # the only one, which is 0
+            targets[0] = (ignore_index + 1) % classes
         counted = targets != ignore_index
+    count = int(counted.sum())
     p = probabilities(scores.reshape(-1, classes).astype(np.float64))
     q = one_hot(np.where(counted, targets, 0), classes) * (1 - label_smoothing) + label_smoothing / classes
-    value = -float(np.sum((q * np.log(p))[counted])) / counted.sum()
-    gradient = (p - q) * counted[:, None] / counted.sum()
+    value = -float(np.sum((q * np.log(p))[counted])) / count
+    gradient = (p - q) * counted[:, None] / count
     return KnownBatch(scores, targets.reshape(places), counted, value, gradient)
 
 
