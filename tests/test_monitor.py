@@ -437,6 +437,40 @@ def test_steps_that_are_not_measured_are_counted() -> None:
     assert [line["step"] for line in watch.records[1:]] == [*range(1, 51), 60, 70]
 
 
+def never_cleared(model: Any, optimizer: Any, batch: Any) -> None:
+    right_class(model, batch).backward()
+    optimizer.step()
+
+
+def no_pass(model: Any, optimizer: Any, batch: Any) -> None:
+    optimizer.step()
+
+
+def cleared_too_soon(model: Any, optimizer: Any, batch: Any) -> None:
+    right_class(model, batch).backward()
+    optimizer.zero_grad(set_to_none=False)
+    optimizer.step()
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        (never_cleared, "after steps 59 and 69: step 70 took the sum of"),
+        (no_pass, "steps 60 and 70 were taken without a backward pass"),
+        (cleared_too_soon, "steps 60 and 70 changed nothing"),
+    ],
+)
+def test_findings_name_the_steps_that_were_measured(step: Any, says: str) -> None:
+    model, optimizer, watch = small(every=10)
+    stream = classified()
+    with watch:
+        train(model, optimizer, stream, 54, right_class)
+        optimizer.zero_grad()
+        for _ in range(20):
+            step(model, optimizer, next(stream))
+    assert says in watch.findings[0].text
+
+
 def test_a_part_of_an_accumulation_is_measured_too() -> None:
     """The last batches of a data set that 4 does not divide. The loss of a step is that of its passes together."""
     model, optimizer, watch = small(accumulate=4)

@@ -37,5 +37,6 @@ class Change:
     @property
     def ratios(self) -> np.ndarray:
         """Norm of the change over norm of the parameter; nan where that was all zeros."""
-        unknown = np.full(len(self.weights), np.nan)
-        return np.divide(self.norms, self.weights, out=unknown, where=self.weights > 0)
+        found = np.full(len(self.weights), np.nan)
+        np.divide(self.norms, self.weights, out=found, where=self.weights > 0)
+        return found

@@ -125,4 +125,5 @@ def _operands_of(node: Any) -> str:
 
 
 def _not_finite(a: np.ndarray) -> np.ndarray:
-    return ~np.isfinite(a)
+    found: np.ndarray = ~np.isfinite(a)
+    return found

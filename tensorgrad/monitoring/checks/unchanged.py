@@ -24,24 +24,25 @@ class Unchanged(Check):
     because_of = ("nonfinite", "depth", "dead")
 
     def __init__(self) -> None:
-        self._empty = self._idle = self._at_zero = 0
+        self._empty = self._idle = self._at_zero = self._last = 0
         self._stuck: np.ndarray | None = None
         self._rates = self._highest = self._longest = np.zeros(0)
 
     def after_step(self, taken: Step, run: Run) -> Finding | None:
         """One of several causes, the nearest first."""
         number = taken.number
+        last, self._last = self._last, number  # not the step before where not every step is measured
         self._empty = self._empty + 1 if taken.passes == 0 else 0
         self._idle = self._idle + 1 if taken.passes and not taken.is_moving else 0
         self._at_zero = self._at_zero + 1 if not taken.rates.any() else 0
         if self._empty == 2:
             return self.finding(
                 number,
-                f"steps {number - 1} and {number} were taken without a backward pass of this model since the one "
-                "before: call loss.backward() before each optimizer.step().",
+                f"steps {last} and {number} were taken without a backward pass of this model since the one before: "
+                "call loss.backward() before each optimizer.step().",
             )
         if self._idle and self._idle >= (2 if np.nansum(taken.norms) > 0 else _STEPS):
-            return self._without_gradient(taken)
+            return self._without_gradient(taken, last)
         if self._at_zero == _STEPS:
             return self.finding(
                 number,
@@ -50,11 +51,11 @@ class Unchanged(Check):
             )
         return self._unmoved(taken)
 
-    def _without_gradient(self, taken: Step) -> Finding | None:
+    def _without_gradient(self, taken: Step, last: int) -> Finding | None:
         if np.nansum(taken.norms) > 0:
             return self.finding(
                 taken.number,
-                f"steps {taken.number - 1} and {taken.number} changed nothing: backward brought a gradient of norm "
+                f"steps {last} and {taken.number} changed nothing: backward brought a gradient of norm "
                 f"{np.sqrt(np.nansum(taken.norms**2)):.3g}, and it was gone when the optimizer took the step. Call "
                 "zero_grad() before backward(), or after step(), not between.",
             )

@@ -22,7 +22,7 @@ class Uncleared(Check):
     name = "uncleared"
 
     def __init__(self) -> None:
-        self._times = self._passes = 0
+        self._times = self._passes = self._last = 0
 
     def after_pass(self, seen: Pass, run: Run) -> Finding | None:
         """Counts passes since the gradients were last seen to be cleared."""
@@ -32,6 +32,7 @@ class Uncleared(Check):
     def after_step(self, taken: Step, run: Run) -> Finding | None:
         """Judges what the last pass was added to."""
         seen = taken.last
+        last, self._last = self._last, taken.number  # not the step before where not every step is measured
         if seen is None or not seen.leftover:
             self._times = 0
             return None
@@ -46,7 +47,7 @@ class Uncleared(Check):
             whose, about = f"of {listed(names)}", names
         return self.finding(
             step,
-            f"the gradients {whose} were not cleared after steps {step - 2} and {step - 1}: step {step} took the sum "
+            f"the gradients {whose} were not cleared after steps {last - 1} and {step - 1}: step {step} took the sum "
             f"of {self._passes} backward passes. Call optimizer.zero_grad() once a step; where a sum of several is "
             "meant, declare it with accumulate=.",
             about,
