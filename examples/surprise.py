@@ -14,7 +14,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from chars.checkpoint import Checkpoint, load, load_model
+from chars.checkpoint import Checkpoint, load, model_of
 from chars.corpus import Corpus, read_text
 from chars.errors import Refused
 from chars.script import Parser, ended
@@ -45,7 +45,7 @@ def report(given: argparse.Namespace) -> None:
         raise Refused(f"--top is {given.top}; it must be 1 or more")
     check_suffix(given.output)
     saved = load(given.checkpoint)
-    model, vocabulary = load_model(given.checkpoint)
+    model = model_of(saved, given.checkpoint)
     corpus, remarks = None, []
     try:
         corpus = trained_on(saved)
@@ -60,7 +60,7 @@ def report(given: argparse.Namespace) -> None:
     if len(text) > LONG:
         print(f"{NAME}: scoring {len(text):,} characters ...", file=sys.stderr)
     try:
-        found = scored(model, vocabulary, text)
+        found = scored(model, saved.vocabulary, text)
     except ValueError as error:
         raise Refused(f"{name}: {error}") from None
     summary = {

@@ -95,10 +95,15 @@ def load(path: str | Path) -> Checkpoint:
 def load_model(path: str | Path) -> tuple[GPT, str]:
     """The model in a checkpoint, and its vocabulary: the character that each token stands for. Raises Refused."""
     found = load(path)
+    return model_of(found, path), found.vocabulary
+
+
+def model_of(found: Checkpoint, path: str | Path) -> GPT:
+    """The model in a checkpoint that was loaded from `path`. Raises Refused."""
     with fitting(path):
         model = GPT(found.settings.model(len(found.vocabulary)))
         model.load_state_dict(found.model)
-    return model, found.vocabulary
+    return model
 
 
 @contextmanager
