@@ -840,6 +840,12 @@ def by_heart(session: Session) -> None:
     by_scores(session, repeat(next(windows(tokens))), tokens[30_000:], vocabulary)
 
 
+@control("a batch of random tokens, learned by heart, and scored on others, which nobody can foretell")
+def noise_by_heart(session: Session) -> None:
+    tokens = np.random.default_rng(0).integers(0, 16, 2_000)
+    by_scores(session, repeat(next(windows(tokens[:1_000], batch=4))), tokens[1_000:], 16, rate=3e-2)
+
+
 @control("a text of 200 characters, learned by heart, and scored on other text")
 def small_text(session: Session) -> None:
     tokens, vocabulary = english()
@@ -878,9 +884,9 @@ def on_text(session: Session, tokens: np.ndarray, vocabulary: int, **sizes: int)
     train(model, optimizer, windows(tokens), session.steps, clip=1.0)
 
 
-def by_scores(session: Session, batches: Any, other: np.ndarray, vocabulary: int) -> None:
+def by_scores(session: Session, batches: Any, other: np.ndarray, vocabulary: int, rate: float = 1e-2) -> None:
     model = gpt(vocabulary, width=32)
-    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    optimizer = optim.AdamW(model.parameters(), lr=rate)
     watch = session.watch(model, optimizer)
     held_out = next(windows(other, batch=32))
 

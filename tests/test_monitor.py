@@ -513,6 +513,24 @@ def test_a_pass_in_between_hides_no_outputs(other: str) -> None:
     assert all(block["output"] > 0 for block in watch.records[1]["blocks"].values())
 
 
+def test_an_evaluation_between_forward_and_backward_is_not_the_passs_input() -> None:
+    tensorgrad.manual_seed(0)
+    tokens, vocabulary = english()
+    model, stream = gpt(vocabulary), windows(tokens)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-3)
+    with tensorgrad.monitor(model, optimizer, say=quiet) as watch:
+        for _ in range(4):
+            x, _ = next(stream)
+            loss = next_token(model, (x, x))
+            model.eval()
+            model(next(stream)[0])
+            model.train()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    assert [finding.check for finding in watch.findings] == ["copied"]
+
+
 def test_what_is_not_finite_is_counted_before_clipping_spreads_it() -> None:
     w = {name: tensorgrad.tensor([0.0, 2.0], requires_grad=True) for name in ("a", "b")}
     optimizer = optim.SGD(w.values(), lr=0.1)
