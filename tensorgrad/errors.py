@@ -7,3 +7,7 @@ class ShapeError(ValueError, RuntimeError):
 
 class DtypeError(TypeError, RuntimeError):
     """A dtype that cannot be used so: a TypeError as in NumPy, a RuntimeError as in torch."""
+
+
+class ChangedError(RuntimeError):
+    """An array that a backward pass needs was changed in place after the forward pass, as by an optimizer's step."""

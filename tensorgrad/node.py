@@ -19,7 +19,7 @@ from micrograd.backprop import Node, is_passing, move_hooks, topological_order
 from micrograd.scopes import current_scope, open_scopes
 from tensorgrad import checks, cuts, lift, selection, sharing, versions
 from tensorgrad.dtypes import is_differentiable, rank, scalar_dtype
-from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.errors import ChangedError, DtypeError, ShapeError
 from tensorgrad.grad_mode import _mode
 from tensorgrad.noise import warn
 from tensorgrad.reading import SCALARS, array_of
@@ -225,17 +225,17 @@ class ArrayNode(Node):
         return contributions
 
     def _check_unchanged(self) -> None:
-        """Raise RuntimeError if an array that the rules hold was changed in place since they were made, or the data of
+        """Raise ChangedError if an array that the rules hold was changed in place since they were made, or the data of
         a node that takes part was replaced by data of another shape."""
         for node in (self, *self._prev) if self._prev else ():
             if node._reshaped > self._time:
-                raise RuntimeError(
+                raise ChangedError(
                     f"backward: the data of {describe(node)} had another shape when {self._op!r} was computed: go "
                     "backward before it is replaced"
                 )
         for array in versions.held_arrays(self._rules):
             if versions.changed_since(array, self._time):
-                raise RuntimeError(changed_in_place(self, array))
+                raise ChangedError(changed_in_place(self, array))
 
     def _zeros(self) -> np.ndarray:
         return np.zeros_like(self._data)

@@ -39,6 +39,7 @@ BAD = [
     (["draw", "net.py:closure"], "net.py:22 raised RuntimeError: in the rule"),
     (["draw", "net.py:dot", "x=[[1,2]]", "w=[1,2,3]"], "raised ShapeError"),
     (["draw", "net.py:square", "x=[1]", "--engine", "scalar"], "the list x needs tensors"),
+    *((([command, "net.py:trained"], "name a loss that no step came after")) for command in ("draw", "step", "uses")),
     (["compare", "net.py:closure"], "closure was made by '*'"),
     (["compare", "net.py:broken", "x=1"], "net.py:19 raised NameError"),
     (["compare", "net.py:pair", "x=1"], "net.py:pair returned a list"),

@@ -171,3 +171,10 @@ def test_a_column_is_the_median_and_shows_anything_that_is_not_finite():
 def test_numbers_of_one_parameter_are_those_of_its_log():
     run = run_of([header(), step(1, tokens=numbers(3.5, 0.25, 0.125, 2))])
     assert [run.values(q, "parameters")[0, 0] for q in ("norm", "ratio", "zeros", "nonfinite")] == [3.5, 0.25, 0.125, 2]
+
+
+def test_another_log_is_not_taken_for_a_monitors(tmp_path):
+    """A loop's own log has steps and losses, too: that nothing was found in it would be no news."""
+    path = written(tmp_path / "log.jsonl", [{"kind": "step", "step": n, "loss": 1.0, "norm": 1.0} for n in (1, 2)])
+    with pytest.raises(UserError, match=r"log\.jsonl has steps without a block or parameter .* log="):
+        viz.read_run(path)

@@ -10,6 +10,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import TracebackType
 
+from tensorgrad.errors import ChangedError
 from viz.errors import UserError
 from viz.text import clip
 
@@ -73,6 +74,8 @@ def _what_went_wrong(path: Path, folder: Path, error: BaseException, otherwise: 
     if isinstance(error, SyntaxError) and Path(error.filename or path).is_file():
         return f"{error.filename or path}:{error.lineno or 1} cannot be run: {type(error).__name__}: {error.msg}"
     where = _innermost_line(path, folder, error.__traceback__) or otherwise
+    if where is None and isinstance(error, ChangedError):  # of a loop that goes on to optimizer.step()
+        return f"{path}: {clip(str(error), 300)}; name a loss that no step came after, or a function that returns one"
     if where is None:
         return None
     if isinstance(error, SystemExit):

@@ -234,6 +234,11 @@ class _Rows:
             self.findings.append(found)
 
     def run(self, name: str) -> Run:
+        if self.steps and not any(self.names.values()):
+            raise UserError(
+                f"{name or 'the run'} has steps without a block or parameter in them, so it is no log of "
+                "tensorgrad.monitor: take the file that was named there as log="
+            )
         head = self.head or {"optimizer": "", "accumulate": 1}
         parameters, places = list(self.names["parameters"]), self.names["blocks"]
         # the log has them as the optimizer does; by depth they belong together
