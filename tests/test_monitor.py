@@ -6,6 +6,7 @@ import gc
 import json
 import tracemalloc
 import weakref
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from monitored import classified, english, gpt, next_token, perceptron, right_cl
 import tensorgrad
 import tensorgrad.nn as nn
 import tensorgrad.nn.functional as F
-from tensorgrad import optim
+from tensorgrad import Tensor, optim
 from tensorgrad.monitoring import Finding, Monitor
 from tensorgrad.watching import watchers
 
@@ -117,6 +118,69 @@ def test_say_that_raises_after_a_step_leaves_a_loop_that_can_go_on() -> None:
         train(model, optimizer, classified(), 10, lambda m, b: 40 * right_class(m, b))
     assert watch.steps == 13
     assert len(watch.findings) == 1
+
+
+# -- what is said --------------------------------------------------------------------------------------------------
+
+
+def said(factor: Callable[[Tensor], Tensor]) -> str:
+    """The first finding of a small run whose loss is what `factor` makes of the mean cross entropy."""
+    model, optimizer, watch = small()
+    with watch:
+        train(model, optimizer, classified(), 4, lambda m, b: factor(right_class(m, b)))
+    return watch.findings[0].text
+
+
+def test_a_fraction_is_said_as_one() -> None:
+    assert said(lambda loss: loss / 40).startswith("the loss is 1/40 of the mean cross entropy")
+
+
+@pytest.mark.parametrize(
+    ("broken", "remedy"),
+    [
+        (lambda loss: (loss - loss.item() - 1).log(), "Keep what it is given above 0"),
+        (lambda loss: (loss * 0).sqrt(), "Keep what it is given above 0"),
+        (lambda loss: loss / (loss * 0), "Keep the divisor away from 0"),
+        (lambda loss: (loss * 1e4).exp(), "logsumexp"),
+        (lambda loss: F.softmax(loss.reshape(1) - float("inf"), dim=0).sum(), "leave a place in each"),
+    ],
+)
+def test_what_is_not_finite_comes_with_a_remedy(broken: Callable[[Tensor], Tensor], remedy: str) -> None:
+    with np.errstate(all="ignore"):
+        assert remedy in said(broken)
+
+
+def test_operands_are_listed_in_one_phrase() -> None:
+    with np.errstate(all="ignore"):
+        assert "from operands of 1 and 0." in said(lambda loss: (loss * 0 + 1) / (loss * 0))
+
+
+def test_a_loss_that_is_cut_off_from_the_model_is_not_called_a_forgotten_backward() -> None:
+    text = said(lambda loss: tensorgrad.tensor(loss.item(), requires_grad=True))
+    assert "of a loss that is computed from the model's result" in text
+
+
+@pytest.mark.parametrize("is_cleared", [True, False])
+def test_an_optimizer_that_takes_no_step_is_named(is_cleared: bool) -> None:
+    """Gradients that are cleared without a step; added up, they may be meant for one large step."""
+    model, optimizer, watch = small()
+    with watch:
+        for (x, y), _ in zip(classified(), range(60)):
+            if is_cleared:
+                optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+    assert [finding.check for finding in watch.findings] == ["unchanged"] * is_cleared
+
+
+def test_passes_after_training_need_no_step() -> None:
+    """Gradients that are looked at, such as those of a trained model's inputs."""
+    model, optimizer, watch = small()
+    with watch:
+        train(model, optimizer, classified(), 3, right_class)
+        for (x, y), _ in zip(classified(), range(60)):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+    assert not watch.findings
 
 
 # -- the log -------------------------------------------------------------------------------------------------------

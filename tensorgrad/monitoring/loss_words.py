@@ -157,14 +157,14 @@ def _parallel(a: np.ndarray, b: np.ndarray, tolerance: float) -> bool:
     return bool(np.linalg.norm(a - factor * b) <= tolerance * np.linalg.norm(a))
 
 
-def times(factor: float) -> str:
+def times(factor: float, digits: int = 4) -> str:
     """'40 times', '1/40 of', 'minus 2 times'."""
     if factor <= 0:
-        return f"minus {times(-factor)}" if factor else "0 times"
+        return f"minus {times(-factor, digits)}" if factor else "0 times"
     inverse = 1 / factor
     if inverse > 1.5 and abs(inverse - round(inverse)) < 1e-3 * inverse:
         return f"1/{round(inverse)} of"
-    return f"{factor:.4g} times"
+    return f"{factor:.{digits}g} times"
 
 
 def _undone(factor: float) -> str:

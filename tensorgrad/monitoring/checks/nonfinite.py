@@ -13,6 +13,12 @@ from tensorgrad.monitoring.seen import Pass
 
 _GROWTH = 100  # times what it was at first
 _LEAST = 1e-3  # a first loss below that is taken as that
+_LOG = " Keep what it is given above 0; the logarithm of a softmax is log_softmax, that of a sigmoid logsigmoid."
+_ROOT = " Keep what it is given above 0, as with a small number that is added to it."
+_QUOTIENT = " Keep the divisor away from 0."
+_EXP = " Take the largest away first, or logsumexp for the logarithm of a sum."
+_REMEDIES = {"log": _LOG, "log2": _LOG, "log10": _LOG, "sqrt": _ROOT, "rsqrt": _ROOT, "/": _QUOTIENT, "exp": _EXP}
+_NORMALISED = ("softmax", "log_softmax", "scaled_dot_product_attention")
 
 
 class Nonfinite(Check):
@@ -57,9 +63,11 @@ def _forward(root: Any, seen: Pass) -> str:
         return f"{made.format(who)}: {why}"
     text = f"{made.format(f'was made by {seen.parts.place_of(first)}')} from {_operands(first)}."
     infinite = next((x for x in first._prev if is_bad is np.isnan and _not_finite(x._data).any()), None)
-    if infinite is not None and (source := _first_below(infinite, _not_finite, seen))._prev:
+    source = first
+    if infinite is not None and (made_by := _first_below(infinite, _not_finite, seen))._prev:
+        source = made_by
         text += f" The inf in it was made by {seen.parts.place_of(source)} from {_operands(source)}."
-    return f"{text} No step should follow."
+    return f"{text}{_remedy(source)} No step should follow."
 
 
 def _first_below(node: Any, is_bad: Any, seen: Pass) -> Any:
@@ -83,15 +91,27 @@ def _grown(run: Run) -> str:
     )
 
 
+def _remedy(node: Any) -> str:
+    """What keeps an operation within what it can take, where that is known."""
+    if node._op in _NORMALISED and not any(np.isfinite(x._data).all() for x in node._prev[:1]):
+        return " Where all of a row is masked nothing is left to share out: leave a place in each."
+    return _REMEDIES.get(node._op, "")
+
+
 def _operands(node: Any) -> str:
+    """'an operand of 0 to 1', 'operands of 0 to 1, -2 to 3 and 5'."""
     parts = []
     for x in node._prev:
         a = x._data
         finite = a[np.isfinite(a)]
-        odd = "" if finite.size == a.size else f", {a.size - finite.size} not finite"
-        spread = f"{finite.min():.3g} to {finite.max():.3g}" if finite.size else "nothing finite"
-        parts.append(f"an operand of {spread}{odd}")
-    return " and ".join(parts)
+        odd = "" if finite.size == a.size else f" ({a.size - finite.size} not finite)"
+        parts.append(f"{_spread(finite)}{odd}" if finite.size else "nothing finite")
+    return f"an operand of {parts[0]}" if len(parts) == 1 else f"operands of {'; '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _spread(a: np.ndarray) -> str:
+    low, high = f"{a.min():.3g}", f"{a.max():.3g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _backward(seen: Pass, names: list[str]) -> str:
@@ -113,15 +133,10 @@ def _backward(seen: Pass, names: list[str]) -> str:
             if any(parent is node and _not_finite(sent).any() for parent, sent in user._contributions()):
                 return (
                     f"{before}: the first was sent by {seen.parts.place_of(user)}, whose own gradient is finite, to "
-                    f"{_operands_of(node)}. No step should follow."
+                    f"an operand of {_spread(node._data)}.{_REMEDIES.get(user._op, '')} No step should follow."
                 )
         return f"{before}: they arose in the sum of the contributions to {seen.parts.place_of(node)}."
     return f"{before}."
-
-
-def _operands_of(node: Any) -> str:
-    a = node._data
-    return f"an operand of {np.nanmin(a):.3g} to {np.nanmax(a):.3g}"
 
 
 def _not_finite(a: np.ndarray) -> np.ndarray:

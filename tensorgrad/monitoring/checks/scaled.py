@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorgrad.monitoring.checks.base import Check
 from tensorgrad.monitoring.finding import Finding
+from tensorgrad.monitoring.loss_words import times
 from tensorgrad.monitoring.run import Run
 from tensorgrad.monitoring.scores import Scores
 from tensorgrad.monitoring.seen import Pass, Step
@@ -35,7 +36,8 @@ class Scaled(Check):
     """The known batch is the one at hand: from the scores and their gradient, the factor by which the loss is not the
     mean cross entropy, in value and in gradient (figures row 23), three steps the same. The passes of a step add up.
 
-    Not this: a sum over places, sequences or the batch in place of the mean; means that were divided by the number of
+    Not this: a sum over places, sequences or the batch in place of the mean; a mean over all places, of which some are
+    masked or have cost nothing since the model is sure of them; means that were divided by the number of
     accumulated passes, declared or not, or weighted by their share of the places; several losses of one batch, each
     with a backward pass of its own; weights of classes or places that differ; a GradScaler's factor; a loss with other
     terms; an untrained model whose loss is far above ln(classes) since its scores are large.
@@ -96,7 +98,12 @@ def _near(x: float, y: float) -> bool:
 def _is_innocent(total: float, passes: list[_Factor]) -> bool:
     if 0.5 < total < 2 or (len(passes) == 2 and _near(total, 2)):  # two losses, one backward pass for each
         return True
-    return any(all(_is_sum(one, divided_by) for one in passes) for divided_by in {1, len(passes)})
+    count = len(passes)
+    if all(_near(one.factor * count, one.scores.counted / one.scores.places) for one in passes):
+        return (
+            True  # a mean over all places, of which some were masked, or cost nothing since the model is sure of them
+        )
+    return any(all(_is_sum(one, divided_by) for one in passes) for divided_by in {1, count})
 
 
 def _is_sum(one: _Factor, divided_by: int) -> bool:
@@ -107,17 +114,17 @@ def _is_sum(one: _Factor, divided_by: int) -> bool:
 
 
 def _said(total: float, passes: list[_Factor]) -> str:
-    one, times = passes[-1], f"{total:.3g}"
+    one, multiple = passes[-1], times(total, 3)
     scores, count = one.scores, len(passes)
     what = "the loss is" if count == 1 else f"the losses of the {count} passes of a step add up to"
     seen = (
-        f"{what} {times} times the mean cross entropy: it is {one.loss:.4g} where the scores cost {scores.mean:.4g} a "
+        f"{what} {multiple} the mean cross entropy: it is {one.loss:.4g} where the scores cost {scores.mean:.4g} a "
         f"place (guessing among {scores.classes} classes costs ln {scores.classes} = {math.log(scores.classes):.2f}), "
         "and so is its gradient at the scores."
     )
     if total < 1:
         return f"{seen} Take the factor out; if {1 / total:.3g} passes were meant to make one step, there was {count}."
     return (
-        f"{seen} Adam's steps do not show it, SGD's are {times} times too long, and clipping cuts at another place. "
-        f"Take the factor out (where {times} passes are summed before a step: divide by their number)."
+        f"{seen} Adam's steps do not show it, SGD's are {multiple} too long, and clipping cuts at another place. "
+        f"Take the factor out (where {total:.3g} passes are summed before a step: divide by their number)."
     )

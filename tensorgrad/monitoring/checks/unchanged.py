@@ -7,9 +7,10 @@ import numpy as np
 from tensorgrad.monitoring.checks.base import Check, listed
 from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.run import Run
-from tensorgrad.monitoring.seen import Step
+from tensorgrad.monitoring.seen import Pass, Step
 
 _STEPS = 10
+_PASSES = 50  # without a step from the beginning on: a GradScaler leaves the first ones out, some twenty
 _TINY = 1e-3  # of the longest gradient that a parameter had, or, squared, of that of all: there is little left to learn
 
 
@@ -17,19 +18,34 @@ class Unchanged(Check):
     """Parameters that had a gradient were not moved by a step, or there was no gradient to move them.
 
     Not this: a learning rate that a schedule starts at 0, or has brought to its end; a loss that is 0 already; steps
-    that a GradScaler leaves out; parameters that no gradient reaches (`unreached`).
+    that a GradScaler leaves out; parameters that no gradient reaches (`unreached`); many passes before the first step
+    whose gradients are added up; passes after the last step.
     """
 
     name = "unchanged"
     because_of = ("nonfinite", "depth", "dead")
 
     def __init__(self) -> None:
-        self._empty = self._idle = self._at_zero = self._last = 0
+        self._empty = self._idle = self._at_zero = self._last = self._unused = 0
+        self._has_stepped = False
         self._stuck: np.ndarray | None = None
         self._rates = self._highest = self._longest = np.zeros(0)
 
+    def after_pass(self, seen: Pass, run: Run) -> Finding | None:
+        """Counts gradients that were thrown away before any step was taken."""
+        self._unused += seen.is_fresh
+        if self._has_stepped or self._unused != _PASSES or not seen.is_fresh:
+            return None
+        return self.finding(
+            seen.step,
+            f"{_PASSES} backward passes, and the optimizer that the monitor was given has taken no step: their "
+            "gradients were cleared without one. Call optimizer.step() after loss.backward(), of that optimizer (one "
+            "that was made later is another).",
+        )
+
     def after_step(self, taken: Step, run: Run) -> Finding | None:
         """One of several causes, the nearest first."""
+        self._has_stepped = True
         number = taken.number
         last, self._last = self._last, number  # not the step before where not every step is measured
         self._empty = self._empty + 1 if taken.passes == 0 else 0
@@ -39,7 +55,8 @@ class Unchanged(Check):
             return self.finding(
                 number,
                 f"steps {last} and {number} were taken without a backward pass of this model since the one before: "
-                "call loss.backward() before each optimizer.step().",
+                "call loss.backward() before each optimizer.step(), of a loss that is computed from the model's result "
+                "(numbers taken with .data, .numpy(), .item() or Tensor(...) remember nothing).",
             )
         if self._idle and self._idle >= (2 if np.nansum(taken.norms) > 0 else _STEPS):
             return self._without_gradient(taken, last)
