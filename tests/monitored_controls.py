@@ -840,6 +840,37 @@ def by_heart(session: Session) -> None:
     by_scores(session, repeat(next(windows(tokens))), tokens[30_000:], vocabulary)
 
 
+@control("a model that is sure, and right, about three of four places from the first step on")
+def sure_already(session: Session) -> None:
+    """Their gradient is 0 in float32, as if they did not count."""
+    rng = np.random.default_rng(0)
+    tokens = (np.arange(4_000) % 4) * 4 + np.where(np.arange(4_000) % 4 == 0, rng.integers(0, 4, 4_000), 0)
+    model = nn.Embedding(16, 16)
+    model.weight.data[...] = 0.0
+    model.weight.data[[4, 8], [8, 12]] = 40.0
+    model.weight.data[:4, 4] = 40.0
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    session.watch(model, optimizer)
+    train(model, optimizer, windows(tokens), session.steps)
+
+
+@control("padding that counts for nothing, in a mean over all places")
+def mean_with_padding(session: Session) -> None:
+    """Six of eight places, as a prompt that is not learned."""
+    tokens, vocabulary = english()
+    counts = np.arange(8) >= 6
+
+    def loss(model: Any, batch: Batch) -> Tensor:
+        x, y = batch
+        each = F.cross_entropy(model(x).flatten(0, 1), y.flatten(), reduction="none")
+        return (each * tensorgrad.tensor(np.tile(counts, len(x.data)).astype(np.float32))).mean()
+
+    model = gpt(vocabulary)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    session.watch(model, optimizer)
+    train(model, optimizer, windows(tokens), session.steps, loss)
+
+
 @control("a batch of random tokens, learned by heart, and scored on others, which nobody can foretell")
 def noise_by_heart(session: Session) -> None:
     tokens = np.random.default_rng(0).integers(0, 16, 2_000)

@@ -195,7 +195,7 @@ def times_40(session: Session) -> None:
     char_gpt(session, lambda model, batch: next_token(model, batch) * 40)
 
 
-@fault("the loss is multiplied by 0.01", "scaled", "0.01 times the mean cross entropy")
+@fault("the loss is multiplied by 0.01", "scaled", "the loss is 1/100 of the mean cross entropy")
 def times_a_hundredth(session: Session) -> None:
     char_gpt(session, lambda model, batch: next_token(model, batch) * 0.01)
 
@@ -210,7 +210,7 @@ def undivided_undeclared(session: Session) -> None:
     accumulated(session, 5, {}, steps=5)
 
 
-@fault("each loss divided by 4, and a step after each pass", "scaled", "0.25 times")
+@fault("each loss divided by 4, and a step after each pass", "scaled", "1/4 of the mean")
 def divided_in_vain(session: Session) -> None:
     char_gpt(session, lambda model, batch: next_token(model, batch) / 4, options={"accumulate": 4})
 

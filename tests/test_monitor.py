@@ -260,6 +260,27 @@ def test_what_is_not_finite_is_counted_and_written_as_json(tmp_path: Path) -> No
     assert watch.findings[0].text == finding["text"]
 
 
+def test_blocks_are_logged_in_the_order_in_which_they_ran() -> None:
+    class Backwards(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.head, self.body, self.stem = nn.Linear(4, 5), nn.Linear(4, 4), nn.Linear(6, 4)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.body(self.stem(x)).tanh())
+
+    model = Backwards()
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    with tensorgrad.monitor(model, optimizer, say=quiet) as watch:
+        train(model, optimizer, classified(), 1, right_class)
+    header, step = watch.records
+    assert header["blocks"] == list(step["blocks"]) == ["stem", "body", "head"]
+    assert all(p["name"].startswith(f"{p['block']}.") for p in header["parameters"])
+    for block, found in step["blocks"].items():
+        norms = [step["parameters"][f"{block}.{name}"]["norm"] for name in ("weight", "bias")]
+        assert found["norm"] == pytest.approx(np.hypot(*norms), rel=1e-5)
+
+
 def test_a_scaled_loss_is_logged_unscaled(tmp_path: Path) -> None:
     rows = []
     for scaler in (None, tensorgrad.amp.GradScaler(init_scale=1024.0)):
