@@ -99,10 +99,9 @@ def _is_innocent(total: float, passes: list[_Factor]) -> bool:
     if 0.5 < total < 2 or (len(passes) == 2 and _near(total, 2)):  # two losses, one backward pass for each
         return True
     count = len(passes)
+    # a mean over all places, of which some are masked, or cost nothing since the model is sure of them
     if all(_near(one.factor * count, one.scores.counted / one.scores.places) for one in passes):
-        return (
-            True  # a mean over all places, of which some were masked, or cost nothing since the model is sure of them
-        )
+        return True
     return any(all(_is_sum(one, divided_by) for one in passes) for divided_by in {1, count})
 
 
