@@ -7,22 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
-from unicodedata import east_asian_width
 
 import numpy as np
 
 from viz.text import MINUS
 from viz.training import paper
 from viz.training.log import Run
+from viz.training.rows import NOT_OWN, missing, shorter, why_empty
 from viz.training.timeline import Timeline
 
 _ROW = 0.2  # inches
 _LOWEST, _HIGHEST = 0.9, 6.5
 _LABEL = 12.5  # pixels that a name takes
-_LONGEST = 34  # characters of a name
-NOT_OWN = "no weights of its own"
-"""Of a block that shares those of another, as a tied head."""
-
 _MOST_NUMBERED = 12  # rows that keep their name because a finding is about them
 
 
@@ -71,21 +67,12 @@ def heat_of(run: Run, quantity: str, level: str, names: Sequence[str], time: Tim
         with np.errstate(divide="ignore"):
             medians = np.ma.masked_array(np.log10(medians.filled(1.0)), np.ma.getmaskarray(medians))
     numbers = [_about(run, level, name) for name in names]
-    missing = [_missing(quantity) if level == "parameters" or run.owned(name) else NOT_OWN for name in names]
-    return Heat(quantity, names, numbers, missing, medians)
+    return Heat(quantity, names, numbers, [why_empty(run, quantity, level, name) for name in names], medians)
 
 
 def height_of(rows: int) -> float:
     """How high a heat map of so many rows is drawn, in inches."""
     return min(max(rows * _ROW, _LOWEST), _HIGHEST)
-
-
-def shorter(name: str) -> str:
-    """A name on one line; of a long one the end, which tells it from its neighbours."""
-    name = " ".join(name.split())
-    wide = sum(east_asian_width(letter) in "WF" for letter in name)
-    longest = _LONGEST // 2 if wide > len(name) // 4 else _LONGEST
-    return name if len(name) <= longest else f"…{name[1 - longest :]}"
 
 
 def draw_heat(axes: Any, bar: Any, heat: Heat, time: Timeline, theme: paper.Theme) -> None:
@@ -170,10 +157,6 @@ def _name_missing(axes: Any, heat: Heat, time: Timeline, theme: paper.Theme, pix
         )
 
 
-def _missing(quantity: str) -> str:
-    return "no update" if quantity == "ratio" else "no gradient"
-
-
 def _onsets(heat: Heat, time: Timeline) -> tuple[np.ndarray, np.ndarray]:
     """Where in each row what is not finite begins."""
     odd = heat.shown.filled(0.0) == np.inf
@@ -192,9 +175,7 @@ def _legend(axes: Any, heat: Heat, theme: paper.Theme) -> None:
     if (shown == np.inf).any():
         handles.append(patch(facecolor=theme.odd, edgecolor=theme.odd, label="nan or inf (from ×)"))
     if any(masked.any() and why != NOT_OWN for masked, why in zip(np.ma.getmaskarray(heat.shown), heat.missing)):
-        handles.append(
-            patch(facecolor=theme.ground, edgecolor=theme.muted, hatch="////", label=_missing(heat.quantity))
-        )
+        handles.append(patch(facecolor=theme.ground, edgecolor=theme.muted, hatch="////", label=missing(heat.quantity)))
     if handles:
         axes.legend(
             handles=handles,

@@ -8,8 +8,8 @@ import numpy as np
 
 from viz.plain import plain
 from viz.text import aligned, count
-from viz.training.heat import NOT_OWN
 from viz.training.log import QUANTITIES, Run
+from viz.training.rows import why_empty
 
 _HEADS = ("first", "median", "last")
 
@@ -94,7 +94,7 @@ def _by_name(run: Run, level: str) -> list[str]:
             ]
         )
         none = np.ma.getmaskarray(norm).all()
-        notes.append("" if not none else "no gradient" if level == "parameters" or run.owned(name) else NOT_OWN)
+        notes.append(why_empty(run, "norm", level, name) if none else "")
     lines = aligned(rows)
     norms = lines[0].index("first")
     ratios = lines[0].index("first", norms + 1)
