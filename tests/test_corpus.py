@@ -100,6 +100,17 @@ def test_a_text_that_repeats_itself_throughout_keeps_its_last_tenth() -> None:
     assert corpus.repeated == 0
 
 
+def test_of_a_text_without_empty_lines_lines_that_were_learned_are_not_held_out() -> None:
+    """A song, a list, a table: where a line comes again it could have been learned by heart."""
+    lines = [f"line {n}, of which there is no other one" for n in range(100)]
+    refrain = "and this is what they sing after every verse"
+    text = "\n".join(line for n, line in enumerate(lines) for line in ([line, refrain] if n % 4 == 0 else [line]))
+    corpus = Corpus(text)
+    assert corpus.train.count(refrain) > 20
+    assert refrain not in corpus.held_out
+    assert corpus.held_out.endswith("\n".join(lines[-8:]))
+
+
 def test_the_default_text_has_no_long_passage_in_both_parts(topics: Corpus) -> None:
     learned, held_out = (" ".join(part.split()) for part in (topics.train, topics.held_out))
     length = 80

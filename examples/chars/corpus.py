@@ -21,7 +21,9 @@ from chars.errors import Refused
 DEFAULT = "pydoc_data.topics"
 """The name of the default text: what Python's own `help()` shows of the language, which is on every machine."""
 
-_LONG = 24  # characters from which on a paragraph that comes twice is a copy, and not an ordinary turn of phrase
+_LONG = (
+    24  # characters from which on a paragraph or line that comes twice is a copy, and not an ordinary turn of phrase
+)
 
 
 def read_text(path: str | Path | None = None) -> str:
@@ -73,7 +75,8 @@ class Corpus:
 
     vocabulary  its distinct characters, sorted; a character's place here is its number
     train       its first nine tenths
-    held_out    the last tenth, without the paragraphs that are also in `train`
+    held_out    the last tenth, without the paragraphs (in a text without empty lines: the lines) that are also in
+                `train`
     repeated    the share of the last tenth that was left out for this
     sha256      of the whole text in UTF-8, to know it again
 
@@ -149,10 +152,12 @@ class Corpus:
 
 
 def _without_copies(text: str, other: str) -> str:
-    """`text` without its long paragraphs that are in `other`, too, however indented and broken into lines."""
-    known = {_words(paragraph) for paragraph in other.split("\n\n")}
-    kept = [p for p in text.split("\n\n") if len(_words(p)) < _LONG or _words(p) not in known]
-    return "\n\n".join(kept)
+    """`text` without its long paragraphs that are in `other`, too, however indented and broken into lines; in texts
+    that have none, without such lines."""
+    between = "\n\n" if "\n\n" in text or "\n\n" in other else "\n"
+    known = {_words(part) for part in other.split(between)}
+    kept = [part for part in text.split(between) if len(_words(part)) < _LONG or _words(part) not in known]
+    return between.join(kept)
 
 
 def _words(paragraph: str) -> str:
