@@ -15,6 +15,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,8 @@ def run(options: argparse.Namespace) -> None:
     settings = Settings(**{name: getattr(options, name) for name in ("text", *WHOLE)})
     corpus = Corpus(read_text(settings.text), str(settings.text or DEFAULT))
     corpus.require(settings.context)
+    if find_spec("matplotlib") is None:  # now, not in minutes
+        say("no curves will be drawn without matplotlib: pip install 'plusequals[train]'; after the runs will do, too")
     found = list(five_runs(settings, corpus, folder, again=options.again, say=say))
     content = as_dict(found, corpus, settings, os.cpu_count() or 1)
     table = as_markdown(content, settings)
