@@ -20,6 +20,7 @@ import tensorgrad.nn as nn
 import tensorgrad.nn.functional as F
 from tensorgrad import Tensor, optim
 from tensorgrad.monitoring import Finding, Monitor
+from tensorgrad.monitoring.run import Run
 from tensorgrad.watching import watchers
 
 LEARNING_RATE = 0.1
@@ -413,6 +414,19 @@ def test_no_graph_is_kept() -> None:
         held = weakref.ref(hidden)
         del hidden
         assert held() is None
+
+
+def test_a_long_run_knows_the_rows_of_its_beginning_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no more room for new ones; those that are known are asked for all the same."""
+    monkeypatch.setattr("tensorgrad.monitoring.run._ROWS_KEPT", 10)
+    run = Run()
+    rows = np.arange(300).reshape(150, 2)
+    for row in rows:
+        run.add_pass(1.0, row)
+    assert run.repeated == 0
+    for row in rows[:10]:
+        run.add_pass(1.0, row)
+    assert run.repeated == pytest.approx(0.1)
 
 
 def test_memory_does_not_grow_by_more_than_the_rows() -> None:

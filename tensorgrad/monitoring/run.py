@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_ROWS_KEPT = 100_000
+_ROWS_KEPT = 100_000  # rows of inputs that are known again: some 10 MB
 
 
 class Run:
@@ -40,10 +40,10 @@ class Run:
             self.losses[-1] += loss
         if self._count == 1:
             self.first_loss = self.losses[-1]
-        if inputs is not None and len(self._rows) < _ROWS_KEPT:
+        if inputs is not None:
             rows = [hash(row.tobytes()) for row in np.atleast_2d(inputs)]
             self._seen_before.append(sum(row in self._rows for row in rows) / max(len(rows), 1))
-            self._rows.update(rows)
+            self._rows.update(rows if len(self._rows) < _ROWS_KEPT else ())
 
     @property
     def repeated(self) -> float:
