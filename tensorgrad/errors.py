@@ -10,4 +10,5 @@ class DtypeError(TypeError, RuntimeError):
 
 
 class ChangedError(RuntimeError):
-    """An array that a backward pass needs was changed in place after the forward pass, as by an optimizer's step."""
+    """An array that a backward pass needs was changed in place after the forward pass, as by an optimizer's step: a
+    RuntimeError as in torch."""
