@@ -31,6 +31,7 @@ from viz.text import count
 
 NAME = "char_gpt.py"
 SAMPLE = 300
+MOST = 1_000_000  # characters of a sample, which take an hour
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,8 +55,8 @@ def run(options: argparse.Namespace) -> Result:
     """The run that the options describe."""
     given = {name: value for name in vars(Settings()) if (value := getattr(options, name, None)) is not None}
     settings = replace(load(options.resume).settings if options.resume else Settings(), **given)
-    if options.sample < 0:
-        raise Refused(f"--sample is {options.sample}; it must be 0 or more")
+    if not 0 <= options.sample <= MOST:
+        raise Refused(f"--sample is {options.sample}; it must be from 0 to {MOST:,}")
     folder = options.folder
     if folder is None and options.checkpoint is None and options.resume is None:
         folder = free_folder(settings.bug)
@@ -130,7 +131,12 @@ def sample(result: Result, length: int) -> str:
         return ""
     start = max(result.corpus.vocabulary.find("\n"), 0)
     generator = tensorgrad.Generator().manual_seed(result.settings.seed)
-    written = result.model.generate(tensorgrad.tensor([[start]]), length, temperature=0.8, generator=generator)
+    try:
+        written = result.model.generate(tensorgrad.tensor([[start]]), length, temperature=0.8, generator=generator)
+    except ValueError as error:  # weights that are nan, in a checkpoint that was changed
+        raise Refused(
+            f"no sample can be written: {str(error).removeprefix('generate: ')}; --sample 0 leaves it out"
+        ) from None
     return result.corpus.decode(written.data[0, 1:])
 
 

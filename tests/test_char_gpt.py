@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import math
 import os
@@ -26,6 +28,7 @@ from chars import progress
 from chars.checkpoint import load
 from chars.corpus import Corpus
 from chars.errors import Refused
+from chars.run import Run
 from chars.settings import BUGS, Settings
 from chars.training import Batches, backward, build_model, build_optimizer, train
 
@@ -195,14 +198,59 @@ def test_the_monitor_names_each_bug_and_its_finding_is_kept(settings: Settings, 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_the_last_checkpoint_stays(settings: Settings) -> None:
     wild = replace(settings, steps=20, warmup=0, learning_rate=1e30, clip=1e30)
-    with pytest.raises(Refused, match=r"step 2: the loss is nan, so the run has stopped; .* after step 1") as error:
-        train(wild, folder="run", every=1)
+    with pytest.raises(Refused, match=r"step 2: the loss is nan, so the run has stopped; .* after step 0") as error:
+        train(wild, folder="run")
     assert "\n" not in str(error.value)
-    kept = load("run/checkpoint.npz")
-    assert kept.step == 1
-    assert math.isfinite(kept.losses[0])
+    assert load("run/checkpoint.npz").step == 0
     last = json.loads(Path("run/log.jsonl").read_text().splitlines()[-1])
     assert (last["step"], last["loss"]) == (2, "nan")
+
+
+@pytest.mark.parametrize(("rate", "what"), [(1e30, "the score of the held-out text is nan"), (1e300, "is not finite")])
+def test_weights_from_which_nothing_can_go_on_take_no_checkpoints_place(
+    settings: Settings, rate: float, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if rate > 1e38:  # as where Ctrl-C comes: a checkpoint without a score before it
+        monkeypatch.setattr(Run, "_score", lambda run: None)
+    wild = replace(settings, steps=1, warmup=0, learning_rate=rate)
+    with pytest.raises(Refused, match=rf"after step 1: .*{what}.*; 'run/checkpoint.npz' holds .* after step 0"):
+        train(wild, folder="run", monitor=False)
+    assert load("run/checkpoint.npz").step == 0
+
+
+def test_a_folder_of_its_own_leaves_the_checkpoint_that_is_resumed_as_it_was(settings: Settings) -> None:
+    train(replace(settings, steps=3), folder="run")
+    before = Path("run/checkpoint.npz").read_bytes()
+    result = train(settings, folder="other", resume="run/checkpoint.npz")
+    assert result.checkpoint == Path("other/checkpoint.npz")
+    assert (load("other/checkpoint.npz").step, Path("run/checkpoint.npz").read_bytes()) == (settings.steps, before)
+    again = train(replace(settings, steps=9), folder=Path("other").absolute(), resume="other/checkpoint.npz")
+    assert load("other/checkpoint.npz").step == len(again.losses) == 9
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_a_stream_that_is_closed_does_not_end_a_run(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, name, None)
+    assert char_gpt.main([*TINY, "--text", text, "--steps=5", "--folder=run", "--sample=0"]) == 0
+    assert load("run/checkpoint.npz").step > 0
+
+
+class Full(io.TextIOWrapper):
+    """A stream on a full disk."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO())
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_stderr_that_cannot_be_written_to_does_not_end_a_run(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Full())
+    run = [*TINY, f"--text={text}", "--steps=5", "--folder=run", "--bug=unshifted", "--sample=0"]
+    assert char_gpt.main(run) == 0
+    assert load("run/checkpoint.npz").findings
+    assert char_gpt.main(run) == 2  # "is there already" cannot be said
 
 
 def test_the_log_has_a_line_for_each_step(settings: Settings) -> None:
@@ -315,6 +363,9 @@ def test_json_is_one_object_on_stdout_and_runs_find_a_free_folder(
         ("--steps many", "argument --steps: invalid int value: 'many'"),
         ("--every 0", "--every is 0"),
         ("--sample -1", "--sample is -1"),
+        ("--sample 100000000000000000000", "--sample is 100000000000000000000"),
+        ("--text text.txt --seed 18446744073709551616", "--seed is 1.845e+19; it must be below 2**64"),
+        ("--text text.txt --width 100000000000 --heads 1", "there is not enough memory for this: Unable to allocate"),
         ("--bug typo", "invalid choice: 'typo'"),
     ],
 )

@@ -79,7 +79,7 @@ def load(path: str | Path) -> Checkpoint:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).removeprefix("load: ")
         raise Refused(f"cannot read the checkpoint {str(path)!r}: {reason}") from None
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+    if not isinstance(content, dict) or str(content.get("format")) != _FORMAT:
         raise Refused(f"{str(path)!r} is no checkpoint of a character model: char_gpt.py writes them")
     with fitting(path):
         fields = {name: content[name] for name in Checkpoint.__dataclass_fields__}
@@ -87,6 +87,15 @@ def load(path: str | Path) -> Checkpoint:
         for name, wanted in _KINDS.items():
             if not isinstance(getattr(found, name), wanted):
                 raise TypeError(f"{name} is a {type(getattr(found, name)).__name__}")
+        for name, kind in (("losses", float), ("norms", float), ("held_out", list), ("findings", dict)):
+            if not all(isinstance(x, kind) for x in getattr(found, name)):
+                raise TypeError(f"{name} has something in it that is no {kind.__name__}")
+        if not all(len(pair) == 2 and all(isinstance(x, (int, float)) for x in pair) for pair in found.held_out):
+            raise ValueError("held_out has something in it that is no step and its score")
+        if not all({"step", "check", "names", "text"} <= finding.keys() for finding in found.findings):
+            raise ValueError("findings has one without step, check, names or text")
+        if len(set(found.vocabulary)) != len(found.vocabulary):
+            raise ValueError("the vocabulary has a character twice")
         if not len(found.losses) == len(found.norms) == found.step:
             raise ValueError(f"{len(found.losses)} losses and {len(found.norms)} norms of {found.step} steps")
         return found

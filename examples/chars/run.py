@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import tensorgrad
 from chars.checkpoint import Checkpoint, fitting, load, save
 from chars.corpus import Corpus
@@ -143,10 +145,8 @@ class Run:
     ) -> Iterator[None]:
         """Around the loop: opens what is written to, and closes it however the loop ends."""
         self._folder = None if folder is None else Path(folder)
-        if checkpoint is None and self._resumed is not None:
-            checkpoint = self._resumed
         if checkpoint is None:
-            checkpoint = self.file("checkpoint.npz")
+            checkpoint = self._resumed if folder is None else self.file("checkpoint.npz")
         self._path = None if checkpoint is None else Path(checkpoint)
         if self._folder is None and self._path is not None:
             self._folder = self._path.parent
@@ -170,7 +170,7 @@ class Run:
         """The first checkpoint, before the first step: it shows now, and not in minutes, that there can be one."""
         if self._path is None:
             return
-        if self._path == self._resumed:
+        if self._resumed is not None and self._path.exists() and self._path.samefile(self._resumed):
             self._saved = self.step
             return
         if self._path.exists() and not overwrite:
@@ -186,8 +186,11 @@ class Run:
             return
         self._log.write({"kind": "step", "step": step, "loss": loss, "norm": norm, "lr": self.settings.rate(step)})
         what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient's norm is {norm}"
+        raise self._stopped(f"step {step}: {what}")
+
+    def _stopped(self, why: str) -> Refused:
         kept = "" if self._path is None else f"; {str(self._path)!r} holds the run as it was after step {self._saved}"
-        raise Refused(f"step {step}: {what}, so the run has stopped{kept}. A smaller --learning-rate may help")
+        return Refused(f"{why}, so the run has stopped{kept}. A smaller --learning-rate may help")
 
     def done(self, step: int, loss: float, norm: float) -> None:
         """Note down a step. Raises Interrupted after one during which a signal came."""
@@ -217,8 +220,10 @@ class Run:
 
     def _score(self) -> None:
         score = held_out_score(self.model, self.corpus.vocabulary, self.corpus.held_out)
-        self._scores.append([self.step, score])
         self._log.write({"kind": "held_out", "step": self.step, "nats": score})
+        if not math.isfinite(score):
+            raise self._stopped(f"after step {self.step}: the score of the held-out text is {score}")
+        self._scores.append([self.step, score])
         self._progress.say(f"step {self.step}: held-out text {score:.3f} nats a character")
         if self.watch is not None:
             self.watch.held_out(score)
@@ -236,6 +241,10 @@ class Run:
 
     def _save(self) -> None:
         if self._path is not None and self._saved != self.step:
+            # a step may leave nan behind, though its loss and gradient were finite: nothing can go on from there
+            broken = [n for n, p in self.model.named_parameters() if not np.isfinite(p.data).all()]
+            if broken:
+                raise self._stopped(f"after step {self.step}: {broken[0]} is not finite any more")
             save(self._state(), self._path)
             self._saved = self.step
 

@@ -27,10 +27,12 @@ def ended(name: str, work: Callable[[], object], how_to_go_on: Callable[[Interru
     how_to_go_on  what is said of a run that was interrupted and can be gone on with
     """
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # the text may have any character
+        if stream is not None:  # closed (`>&-`); print then prints nothing
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a text may have any character
     try:
         work()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except (Refused, UserError) as error:
         return _complain(name, str(error), 2)
     except Interrupted as interruption:
@@ -38,6 +40,8 @@ def ended(name: str, work: Callable[[], object], how_to_go_on: Callable[[Interru
         return _complain(name, f"interrupted after step {interruption.step}{how}", 128 + interruption.signal)
     except KeyboardInterrupt:
         return _complain(name, "stopped at once; a checkpoint that was written before is whole", 130)
+    except MemoryError as error:
+        return _complain(name, f"there is not enough memory for this: {error or 'take smaller sizes'}", 2)
     except BrokenPipeError:  # `| head`
         _discard_output()
         return 1
@@ -49,7 +53,8 @@ def ended(name: str, work: Callable[[], object], how_to_go_on: Callable[[Interru
 
 
 def _complain(name: str, text: str, status: int) -> int:
-    print(f"{name}: {' '.join(text.split())}", file=sys.stderr)
+    with suppress(OSError):  # where stderr cannot be written to, the status says it
+        print(f"{name}: {' '.join(text.split())}", file=sys.stderr, flush=True)
     return status
 
 

@@ -61,6 +61,10 @@ class Settings:
             fits = isinstance(value, int if wanted[name] is int else (int, float)) and not isinstance(value, bool)
             if not fits or not least <= value or (value == math.inf and name != "clip"):
                 raise Refused(f"--{name.replace('_', '-')} is {value}; it must be a number, {least} or more")
+        if self.seed >= 2**64:
+            raise Refused(f"--seed is {self.seed:.3e}; it must be below 2**64")
+        if not (self.text is None or isinstance(self.text, str)):
+            raise Refused(f"--text is {self.text!r}; it must be the path of a file")
         try:
             self.model(2)
         except (TypeError, ValueError) as error:

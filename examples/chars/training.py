@@ -43,7 +43,8 @@ def train(
 
     folder      for the checkpoint, the log and the monitor's log; None keeps no logs
     checkpoint  the file of the checkpoint, by default `checkpoint.npz` in the folder; without both there is none
-    resume      the checkpoint to go on from, with the settings that it was made with; `steps` may differ
+    resume      the checkpoint to go on from, with the settings that it was made with; `steps` may differ. Where neither
+                `folder` nor `checkpoint` is given it is written on, too; else it stays as it is
     every       steps after which the held-out text is scored and a checkpoint written; both come at the end, too
     monitor     whether tensorgrad.monitor watches
     progress    whether a bar is shown on stderr
