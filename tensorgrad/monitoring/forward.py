@@ -32,12 +32,11 @@ class Forward:
         self._outputs: dict[str, deque[ref[Any]]] = {}
         modules = {name: module for name, module in blocks.items() if module is not None}
         self._handles: list[RemovableHandle] = []
-        itself = ref(self)
         if isinstance(model, Module):
             modules[MODEL] = model
-            self._handles.append(model.register_forward_pre_hook(_sees_inputs(itself, ref(model)), with_kwargs=True))
+            self._handles.append(model.register_forward_pre_hook(_SeesInputs(self, model), with_kwargs=True))
         for name, module in modules.items():
-            self._handles.append(module.register_forward_hook(_sees_outputs(itself, name, ref(module))))
+            self._handles.append(module.register_forward_hook(_SeesOutputs(self, module, name)))
 
     def close(self) -> None:
         """See nothing more."""
@@ -63,23 +62,37 @@ class Forward:
                 self.calls.append(name)
 
 
-def _sees_inputs(forward: ref[Forward], of: ref[Any]) -> Callable[..., None]:
-    def hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        seen = forward()
-        if seen is not None and module.training and module is of():  # a copy of the model has the hooks too
+class _Hook:
+    """What a module holds while it is seen. A copy of the module is another one, which nothing sees."""
+
+    def __init__(self, forward: Forward, of: Any, name: str = "") -> None:
+        self._forward, self._of, self._name = ref(forward), ref(of), name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _hook_of_a_copy, ()
+
+
+class _SeesInputs(_Hook):
+    def __call__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        seen = self._forward()
+        if seen is not None and module.training and module is self._of():
             arrays = (getattr(x, "_data", x) for x in (*args, *kwargs.values()))
             seen.inputs = next((a for a in arrays if isinstance(a, np.ndarray) and a.dtype.kind in "iu"), None)
 
-    return hook
+
+class _SeesOutputs(_Hook):
+    def __call__(self, module: Any, args: Any, out: Any) -> None:
+        seen = self._forward()
+        if seen is not None and module is self._of():
+            seen.add(self._name, out)
 
 
-def _sees_outputs(forward: ref[Forward], name: str, of: ref[Any]) -> Callable[..., None]:
-    def hook(module: Any, args: Any, out: Any) -> None:
-        seen = forward()
-        if seen is not None and module is of():
-            seen.add(name, out)
+def _hook_of_a_copy() -> Callable[..., None]:
+    return _does_nothing
 
-    return hook
+
+def _does_nothing(*seen: Any) -> None:
+    return None
 
 
 def _first_tracked(out: Any) -> Any:

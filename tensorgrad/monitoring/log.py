@@ -8,6 +8,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -44,34 +45,36 @@ class Log:
             return
         try:
             if self._file is None:
-                kept = self._kept()
-                self._file = self._path.open("w", encoding="utf-8")
-                self._file.write("".join([*kept, *([] if kept else [_line(self.header())])]))
+                self._begin(self._path)
+            assert self._file is not None
             self._file.write(_line(self.described(entry)))
             self._file.flush()  # what was seen before a crash is what one wants to read
         except OSError as error:
-            print(f"monitor: no more is written to {str(self._path)!r}: {error}", file=sys.stderr)
+            with suppress(OSError):  # of stderr: a log must not end a run
+                print(f"monitor: no more is written to {str(self._path)!r}: {error}", file=sys.stderr)
             self._path = None
             self.close()
 
-    def _kept(self) -> list[str]:
-        """The whole lines of an older file, up to the step from which this run goes on."""
-        if not self._after or self._path is None or not self._path.exists():
-            return []
-        kept = []
-        for line in self._path.read_text(encoding="utf-8").splitlines(keepends=True):
+    def _begin(self, path: Path) -> None:
+        """Open the file, with what of an older one stays: that is lost at no moment."""
+        kept = _kept(path, self._after) if self._after and path.is_file() else []
+        if kept:
+            beside = path.with_name(f".unfinished-{path.name}")
             try:
-                found = json.loads(line)
-            except ValueError:
-                break
-            if found.get("kind") == "run" or found.get("step", 0) <= self._after:
-                kept.append(line)
-        return kept if kept and json.loads(kept[0]).get("kind") == "run" else []
+                beside.write_text("".join(kept), encoding="utf-8")
+                os.replace(beside, path)
+            except OSError:
+                beside.unlink(missing_ok=True)
+                raise
+        self._file = path.open("a" if kept else "w", encoding="utf-8")
+        if not kept:
+            self._file.write(_line(self.header()))
 
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # what a full disk did not take was said
+                self._file.close()
             self._file = None
 
     def records(self) -> Iterator[Record]:
@@ -110,6 +113,22 @@ class Log:
             "blocks": blocks,
             "parameters": _by_name(self.parts.names, entry.parameters),
         }
+
+
+def _kept(path: Path, after: int) -> list[str]:
+    """The whole lines of a log up to a step; none where it is no log of a monitor."""
+    kept = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            found = json.loads(line)
+        except ValueError:  # the last line of a program that was killed may be half there
+            continue
+        if not isinstance(found, dict) or not (kept or found.get("kind") == "run"):
+            return []
+        step = found.get("step", 0)
+        if isinstance(step, int) and step <= after:
+            kept.append(line + "\n")
+    return kept
 
 
 def _by_name(names: Sequence[str], table: np.ndarray) -> dict[str, Record]:

@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from weakref import ref
 
@@ -33,7 +34,8 @@ _ALWAYS = 50  # of the first steps each is measured, whatever `every` says: that
 
 def to_stderr(finding: Finding) -> None:
     """Print the line of a finding."""
-    print(f"monitor: {finding}", file=sys.stderr)
+    with suppress(OSError):  # a stderr that cannot be written to must not end a run
+        print(f"monitor: {finding}", file=sys.stderr)
 
 
 def monitor(
@@ -88,6 +90,8 @@ class Monitor:
         after: int,
     ) -> None:
         _check(optimizer, accumulate, every, after)
+        if not callable(say):
+            raise TypeError(f"monitor: say is a function that takes a Finding, got {kind(say)}")
         trained = [p for group in optimizer.param_groups for p in group["params"]]
         self._parts = parts = Parts(model, trained)
         if parts.foreign.issuperset(parts.names):
@@ -102,8 +106,9 @@ class Monitor:
         self._judge = Judge(ignore, self._run, (self._log.add, say))
         self._change = Change(parts.parameters)
         self._taken_before = np.zeros(len(parts.parameters), dtype=bool)
+        self._left: list[ref[np.ndarray] | None] = [None] * len(parts.parameters)  # gradients after the last step
         self._passes = 0
-        self._is_moving = False
+        self._is_moving = self._by_hand = False
         self._is_fresh = True
         self._last: Pass | None = None
         self._forward = Forward(model, parts.modules)
@@ -195,6 +200,10 @@ class Monitor:
     def before_step(self) -> None:
         """Called before the optimizer takes a step."""
         self._is_moving = self._has_gradient()
+        self._by_hand = self._passes == 0 and any(
+            p._grad is not None and (left is None or left() is not p._grad)
+            for p, left in zip(self._parts.parameters, self._left, strict=True)
+        )
         if self._is_measured():
             self._change.before()
 
@@ -211,6 +220,7 @@ class Monitor:
                     self._log.add(measured(taken, self._last, self._change, self._run.losses[-1]))
                 self._judge.after_step(taken)
         finally:  # `say` may raise
+            self._left = [None if p._grad is None else ref(p._grad) for p in self._parts.parameters]
             self._taken_before = np.array([p._grad is not None for p in self._parts.parameters], dtype=bool)
             self._passes = 0
             self._last = None
@@ -242,12 +252,13 @@ class Monitor:
             rates=self._rates(),
             is_moving=self._is_moving,
             last=last,
+            by_hand=self._by_hand,
         )
 
     def _rates(self) -> np.ndarray:
         optimizer = self._optimizer()
         assert optimizer is not None  # it is what calls
-        rates = {p: float(group["lr"]) for group in optimizer.param_groups for p in group["params"]}
+        rates = {p: float(group.get("lr", math.nan)) for group in optimizer.param_groups for p in group["params"]}
         return np.array([rates.get(p, 0.0) for p in self._parts.parameters])
 
 

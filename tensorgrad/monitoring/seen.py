@@ -104,6 +104,8 @@ class Step:
     rates     the learning rate of each parameter
     is_moving whether any parameter had a gradient other than zeros when the step was taken
     last      the pass before it, None if there was none
+    by_hand   whether there was none and the parameters were given other gradients since the last step, as from
+              autograd.grad or computed without a graph
     """
 
     number: int
@@ -115,6 +117,7 @@ class Step:
     rates: np.ndarray
     is_moving: bool
     last: Pass | None = None
+    by_hand: bool = False
 
 
 def graph_below(roots: Sequence[Any]) -> list[Any]:

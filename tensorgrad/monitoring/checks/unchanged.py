@@ -18,8 +18,8 @@ class Unchanged(Check):
     """Parameters that had a gradient were not moved by a step, or there was no gradient to move them.
 
     Not this: a learning rate that a schedule starts at 0, or has brought to its end; a loss that is 0 already; steps
-    that a GradScaler leaves out; parameters that no gradient reaches (`unreached`); many passes before the first step
-    whose gradients are added up; passes after the last step.
+    that a GradScaler leaves out; gradients that are given by hand (`p.grad = ...`); parameters that no gradient reaches
+    (`unreached`); many passes before the first step whose gradients are added up; passes after the last step.
     """
 
     name = "unchanged"
@@ -48,7 +48,7 @@ class Unchanged(Check):
         self._has_stepped = True
         number = taken.number
         last, self._last = self._last, number  # not the step before where not every step is measured
-        self._empty = self._empty + 1 if taken.passes == 0 else 0
+        self._empty = self._empty + 1 if taken.passes == 0 and not taken.by_hand else 0
         self._idle = self._idle + 1 if taken.passes and not taken.is_moving else 0
         self._at_zero = self._at_zero + 1 if not taken.rates.any() else 0
         if self._empty == 2:
@@ -74,7 +74,7 @@ class Unchanged(Check):
                 taken.number,
                 f"steps {last} and {taken.number} changed nothing: backward brought a gradient of norm "
                 f"{np.sqrt(np.nansum(taken.norms**2)):.3g}, and it was gone when the optimizer took the step. Call "
-                "zero_grad() before backward(), or after step(), not between.",
+                "zero_grad() before backward(), or after step(), not between; and clip to a length above 0.",
             )
         if taken.last is None or taken.last.loss == 0 or np.isnan(taken.norms).all():
             return None
