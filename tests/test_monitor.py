@@ -173,6 +173,17 @@ def test_an_optimizer_that_takes_no_step_is_named(is_cleared: bool) -> None:
     assert [finding.check for finding in watch.findings] == ["unchanged"] * is_cleared
 
 
+def test_a_part_that_was_replaced_while_watched_is_told_from_one_that_is_not_used() -> None:
+    """The optimizer holds the old one, and the model another of that name."""
+    model, optimizer, watch = small()
+    model[4] = nn.Linear(24, 5)
+    with watch:
+        train(model, optimizer, classified(), 12, right_class)
+    (finding,) = watch.findings
+    assert (finding.step, finding.names) == (10, ("4.weight", "4.bias"))
+    assert "another of that name, which the optimizer does not hold" in finding.text
+
+
 def test_passes_after_training_need_no_step() -> None:
     """Gradients that are looked at, such as those of a trained model's inputs."""
     model, optimizer, watch = small()

@@ -51,6 +51,17 @@ class Parts:
         self.chain = [name for name in self.blocks if name in self.chain]
         self._place()
 
+    def changed(self, parameter: Tensor) -> dict[str, Tensor] | None:
+        """What the model holds by now that is not trained, by name, where it no longer holds this parameter; else None.
+
+        A part that was replaced after the optimizer was made has the old one's name.
+        """
+        root = next((module for module, path in self._paths.items() if not path), None)
+        held = dict(root.named_parameters()) if root is not None else dict.fromkeys(self.names, parameter)
+        if any(p is parameter for p in held.values()):
+            return None
+        return {name: p for name, p in held.items() if not any(p is q for q in self.parameters)}
+
     def name_of(self, leaf: Any) -> str:
         """The name of a parameter, "" for any other tensor."""
         return self._by_tensor.get(leaf, "")

@@ -60,13 +60,19 @@ class Unreached(Check):
 
 def _why(p: Tensor, name: str, seen: Pass) -> tuple[str, bool]:
     """In words, and whether it may be that no batch has needed the parameter yet."""
-    if name in seen.parts.foreign:
+    others = seen.parts.untrained if name in seen.parts.foreign else seen.parts.changed(p)
+    if others is not None:
         shape = p._data.shape
-        missing = [f"{name}, which has" for name, q in seen.parts.untrained.items() if q._data.shape == shape]
+        missing = [other for other, q in others.items() if q._data.shape == shape]
+        if name in others:
+            which = ", but another of that name, which the optimizer does not hold"
+        else:
+            which = f". It has the shape {shape}" + (
+                f", and the optimizer does not hold {missing[0]}, which has that shape too" if missing else ""
+            )
         return (
-            f"the optimizer holds it, the model does not (any more). It has the shape {shape}"
-            + (f", and the optimizer does not hold {missing[0]} that shape too" if missing else "")
-            + ". Make the optimizer after the last change of the model's parameters."
+            f"the optimizer holds it, the model does not (any more){which}. Make the optimizer after the last change "
+            "of the model's parameters."
         ), False
     found = explain(p, seen.roots[0])
     text = found.text.partition(": ")[2] or found.text
