@@ -78,6 +78,7 @@ def test_an_optimizer_without_a_learning_rate_is_watched() -> None:
     with torch.monitor(model, optimizer) as watch:
         train(model, optimizer, 30)
     assert (watch.steps, watch.findings) == (30, [])
+    assert watch.records[-1]["lr"] == []
 
 
 @pytest.mark.parametrize("say", [None, 3, "stderr"])

@@ -117,7 +117,7 @@ class Log:
 
 def _kept(path: Path, after: int) -> list[str]:
     """The whole lines of a log up to a step; none where it is no log of a monitor."""
-    kept = []
+    kept: list[str] = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             found = json.loads(line)

@@ -55,7 +55,7 @@ def measured(taken: Step, last: Pass, change: Change, loss: float) -> Row:
         passes=taken.passes,
         loss=loss,
         norm=float(np.sqrt(np.sum(norms[known] ** 2))),
-        rates=tuple(dict.fromkeys(taken.rates.tolist())),
+        rates=tuple(dict.fromkeys(rate for rate in taken.rates.tolist() if rate == rate)),
         parameters=np.column_stack([norms, taken.ratios, zeros, odd]),
         blocks=np.column_stack([block_norms, ratio, share, _per_block(parts, odd)]),
         outputs=np.array([last.output_norm(name) for name in parts.blocks]),
