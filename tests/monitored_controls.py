@@ -305,6 +305,20 @@ def undeclared(session: Session) -> None:
     accumulated(session)
 
 
+@control("4 passes are declared, a step after each, and gradients cleared after the fourth")
+def steps_in_between(session: Session) -> None:
+    tokens, vocabulary = english()
+    model = gpt(vocabulary)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    session.watch(model, optimizer, accumulate=4)
+    stream = windows(tokens)
+    for number in range(1, session.steps + 1):
+        next_token(model, next(stream)).backward()
+        optimizer.step()
+        if number % 4 == 0:
+            optimizer.zero_grad()
+
+
 def accumulated(session: Session, sizes: tuple[int, ...] = (4, 4, 4, 4), **options: Any) -> None:
     tokens, vocabulary = english()
     model = gpt(vocabulary)

@@ -259,6 +259,16 @@ def targets_unshifted(session: Session) -> None:
     char_gpt(session, lambda model, batch: next_token(model, unshifted(batch)))
 
 
+@fault("the targets are not shifted, in a batch too large to be read whole", "copied", "100% of them")
+def targets_unshifted_in_a_large_batch(session: Session) -> None:
+    tokens, vocabulary = english()
+    model = gpt(vocabulary)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    session.watch(model, optimizer)
+    stream = windows(tokens, batch=64, context=7)
+    train(model, optimizer, stream, 5, lambda model, batch: next_token(model, unshifted(batch)))
+
+
 @fault("the targets are shifted the wrong way", "copied", "one place before")
 def shifted_back(session: Session) -> None:
     def loss(model: Any, batch: Batch) -> Tensor:

@@ -119,6 +119,13 @@ def test_a_break_in_one_place_names_that_place() -> None:
     assert finding.names == ("5", "4")
 
 
+def test_two_places_are_not_called_one() -> None:
+    model = stack("tanh", 12, 5 / 3)
+    for place in (5, 8):
+        model[place].linear.weight.data *= 1e-6
+    assert [finding.names for finding in found(model, lr=1e-6)] == [("11", "0")]  # a trend
+
+
 def test_zeros_from_one_place_down_are_led_back_to_the_layer_whose_units_are_off() -> None:
     model = stack("relu", 12, HE)
     model[5].linear.bias.data -= 100
