@@ -23,7 +23,7 @@ class Forward:
     inputs  the first array of integers that the model was last called with, None if there was none
     calls   names of the blocks in the order in which they ran, until the first backward pass
 
-    The hooks hold it weakly, and what it has seen of a graph too: it keeps nothing alive.
+    The hooks hold it weakly, and it what it has seen of a graph, so that no graph lives longer for it.
     """
 
     def __init__(self, model: Any, blocks: Mapping[str, Module | None]) -> None:

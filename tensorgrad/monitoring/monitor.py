@@ -54,7 +54,7 @@ def monitor(
 
         watch = tensorgrad.monitor(model, optimizer)
 
-    model       a Module, or Tensors by name ({"w": w}) where there is none
+    model       a Module; where there is none, Tensors by name ({"w": w}), or a list of them
     log         a file of JSON lines to write: at each step, for each block and each parameter, before clipping, the
                 gradient's norm, its share of zeros and of what is not finite, and how far the step moved the weights
                 in proportion to them. `plusequals run` draws it
