@@ -247,6 +247,7 @@ def test_losses_of_another_form_are_named(loss: Loss, settings: dict[str, Any], 
         (lambda p, t: F.mse_loss(p, t) * 40, "40 times the mean squared error"),
         (lambda p, t: F.mse_loss(p, t, reduction="sum"), "the sum over 96 numbers"),
         (lambda p, t: ((p - t) ** 2).sum(-1).mean(), "sum over the 3 numbers of a prediction"),
+        (lambda p, t: 3 * F.mse_loss(p, t), "or a factor of 3"),  # the same thing
         (lambda p, t: F.mse_loss(p, t) / 2, "half the mean squared error"),
         (F.l1_loss, "no multiple of the mean squared error"),
     ],

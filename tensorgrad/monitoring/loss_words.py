@@ -46,7 +46,10 @@ def of_the_scale(
             f"the {count} that count"
         )
     if classes is None and is_always(lambda batch: per):
-        return f"the loss is the sum over the {per} numbers of a prediction, and the mean over the predictions alone"
+        return (
+            f"the loss is {per} times the {meant}: the sum over the {per} numbers of a prediction, and the mean over "
+            f"the predictions alone (or a factor of {per})"
+        )
     if len(first.places) > 1 and is_always(lambda batch: batch.places[0]):
         return f"the loss is summed over the {first.places[0]} sequences of a batch: divide it by how many there are"
     if len(first.places) > 1 and is_always(lambda batch: len(batch.counted) / batch.places[0]):
