@@ -97,3 +97,25 @@ def test_options_that_there_are_not_are_refused():
 def test_the_largest_and_the_smallest_numbers_are_drawn(tmp_path, size):
     viz.draw_runs({"a": [1.0, size, -size]}, tmp_path / "runs.png")
     assert (tmp_path / "runs.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"smooth": "x"}, "smooth='x' is no number of steps"),
+        ({"smooth": 1.5}, "smooth=1.5 is no number of steps"),
+        ({"baselines": [1]}, "baselines are levels by name, got a list"),
+        ({"baselines": {"a": "x"}}, "the baseline 'a' is no number"),
+    ],
+)
+def test_options_of_another_kind_are_refused(tmp_path, options, told):
+    with pytest.raises(UserError, match=told):
+        viz.draw_runs({"a": [1.0, 2.0]}, tmp_path / "runs.png", **options)
+    with pytest.raises(UserError, match="losses by the run's name, got a list"):
+        viz.draw_runs([1.0, 2.0], tmp_path / "runs.png")
+
+
+def test_names_that_cannot_be_shown_and_numbers_that_are_far_apart_are_drawn(tmp_path):
+    odd = "a\ud800\x1b$x$"
+    losses = {odd: [1e-320] * 5, "b": [1e300]}
+    assert viz.draw_runs(losses, tmp_path / "runs.png", title=odd, baselines={odd: 1}).stat().st_size

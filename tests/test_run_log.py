@@ -178,3 +178,30 @@ def test_another_log_is_not_taken_for_a_monitors(tmp_path):
     path = written(tmp_path / "log.jsonl", [{"kind": "step", "step": n, "loss": 1.0, "norm": 1.0} for n in (1, 2)])
     with pytest.raises(UserError, match=r"log\.jsonl has steps without a block or parameter .* log="):
         viz.read_run(path)
+
+
+ODD = "a\ud800\x1b[31m\x00$x$<b>"
+
+
+def test_names_that_no_terminal_and_no_picture_can_show_are_shown_with_a_sign_for_that(tmp_path):
+    finding = {"kind": "finding", "step": 1, "check": ODD, "names": [ODD], "text": ODD}
+    log = written(tmp_path / "run.jsonl", [header((ODD,), optimizer=ODD), step(1, (ODD,)), finding])
+    run = viz.read_run(log)
+    shown = "a\ufffd\ufffd[31m\ufffd$x$<b>"
+    assert (run.blocks, run.parameters, run.optimizer) == ((shown,), (f"{shown}.weight",), shown)
+    assert run.owned(shown) == (f"{shown}.weight",)
+    assert run.values("norm").tolist() == [[1.0]]
+    assert (run.findings[0].text, run.findings[0].names) == (shown, (shown,))
+    assert viz.draw_run(log, tmp_path / "run.svg").stat().st_size
+
+
+def test_a_log_with_a_mark_of_the_byte_order_is_read(tmp_path):
+    log = written(tmp_path / "run.jsonl", usual())
+    log.write_bytes(b"\xef\xbb\xbf" + log.read_bytes())
+    assert len(viz.read_run(log).steps) == 6
+
+
+@pytest.mark.parametrize("number", [2**63, -(10**30)])
+def test_a_step_of_more_than_64_bits_is_refused(tmp_path, number):
+    with pytest.raises(UserError, match="line 2 has a step that is no whole number of 64 bits"):
+        viz.read_run(written(tmp_path / "run.jsonl", [header(), step(1) | {"step": number}]))

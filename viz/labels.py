@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from html import escape as escape_html
 from typing import Any, Literal, get_args
@@ -22,7 +21,7 @@ from viz.arrays import (
     statistics,
 )
 from viz.graph import NodeRecord
-from viz.text import clip, number, signed
+from viz.text import clip, number, signed, visible
 
 Direction = Literal["LR", "RL", "TB", "BT"]
 """Where a graph grows to from its leaves, as Graphviz names it: "LR" is from left to right."""
@@ -48,18 +47,12 @@ def escape(text: str) -> str:
     Here and in `html` text from users enters DOT, and nowhere else. A line break stays one; a character that no
     picture can show (control characters, lone surrogates) becomes U+FFFD.
     """
-    return graphviz.nohtml(_visible(text).translate(_SPECIAL))
+    return graphviz.nohtml(visible(text).translate(_SPECIAL))
 
 
 def html(text: str) -> str:
     """`text` as a part of a Graphviz HTML-like label; like `escape` for all others."""
-    return escape_html(_visible(text))
-
-
-def _visible(text: str) -> str:
-    return "".join(
-        c if c == "\n" or not unicodedata.category(c).startswith("C") else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
+    return escape_html(visible(text))
 
 
 def tooltip(text: str) -> str:

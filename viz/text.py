@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Container, Sequence
 
 MINUS = "\N{MINUS SIGN}"
@@ -42,6 +43,14 @@ def clip(text: str, most: int = 40) -> str:
 def cut(text: str, most: int) -> str:
     """`text` as it is up to `most` characters, the rest as an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def visible(text: str) -> str:
+    """`text` with U+FFFD for what no picture and no terminal can show: control characters but line breaks, halves of
+    surrogate pairs."""
+    return "".join(
+        c if c == "\n" or not unicodedata.category(c).startswith("C") else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
 
 
 def count(n: int, thing: str) -> str:

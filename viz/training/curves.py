@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from viz.errors import UserError
+from viz.text import visible
 from viz.training import paper
 from viz.training.ends import End, spread, write_ends
 from viz.training.log import Run, run_of
@@ -69,11 +70,27 @@ def draw_runs(
     """
     paper.check_suffix(path)
     colours = paper.theme_of(theme)
-    curves = [curve_of(label, values, smooth) for label, values in losses.items()]
+    if not isinstance(losses, Mapping):
+        raise UserError(f"draw_runs takes losses by the run's name, got a {type(losses).__name__}")
+    levels = _levels(baselines or {})
+    curves = [curve_of(visible(str(label)), values, smooth) for label, values in losses.items()]
     if not curves or len(curves) > _MOST_RUNS:
         raise UserError(f"draw_runs takes 1 to {_MOST_RUNS} runs, got {len(curves)}")
     draw = _together if together else _apart
-    return paper.save(draw(curves, dict(baselines or {}), title, colours, scale), path)
+    return paper.save(draw(curves, levels, visible(title), colours, scale), path)
+
+
+def _levels(baselines: Any) -> dict[str, float]:
+    """Baselines as numbers by name. Raises UserError, naming it, for what is none."""
+    if not isinstance(baselines, Mapping):
+        raise UserError(f"baselines are levels by name, got a {type(baselines).__name__}")
+    found = {}
+    for name, level in baselines.items():
+        try:
+            found[visible(str(name))] = float(level)
+        except (TypeError, ValueError, OverflowError):
+            raise UserError(f"the baseline {name!r} is no number") from None
+    return found
 
 
 def curve_of(label: str, losses: Any, smooth: int | None = None) -> Curve:
@@ -89,8 +106,8 @@ def curve_of(label: str, losses: Any, smooth: int | None = None) -> Curve:
     if values.ndim != 1:
         raise UserError(f"the losses of {label!r} have shape {values.shape}: give one number a step")
     window = max(len(values) // 50, 1) if smooth is None else smooth
-    if window < 1:
-        raise UserError(f"smooth={smooth} is no number of steps: give 1 or more")
+    if not isinstance(window, int) or window < 1:
+        raise UserError(f"smooth={smooth!r} is no number of steps: give 1 or more")
     window -= window % 2 == 0  # as many before a step as after it
     steps = np.arange(1, len(values) + 1) if steps is None else steps
     values = paper.drawable(values)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from viz.errors import UserError
-from viz.text import clip
+from viz.text import clip, visible
 
 QUANTITIES = {
     "norm": "norm of the gradient",
@@ -24,6 +24,7 @@ QUANTITIES = {
 }
 """What is logged of a block at each step, in words. Parameters have all but `output`."""
 
+_LARGEST = 2**63 - 1
 LEVELS = ("blocks", "parameters")
 
 
@@ -131,7 +132,7 @@ def _parsed(content: bytes, name: str) -> Iterator[tuple[str, Any]]:
         if not line.strip():
             continue
         try:
-            yield f"{name}, line {i}", json.loads(line.decode())
+            yield f"{name}, line {i}", json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError):
             if i == len(lines) and i > 1:  # no line end behind it: it was being written when the run ended
                 return
@@ -175,23 +176,23 @@ class _Rows:
             add(record)
 
     def _run(self, record: Mapping[str, Any]) -> None:
-        blocks = [str(block) for block in _list(record, "blocks")]
+        blocks = [visible(str(block)) for block in _list(record, "blocks")]
         described = _list(record, "parameters")
         if not all(isinstance(p, Mapping) and isinstance(p.get("name"), str) for p in described):
             raise _Mistake("has parameters without a name")
-        head = {"blocks": blocks, "parameters": [p["name"] for p in described]}
+        head = {"blocks": blocks, "parameters": [visible(p["name"]) for p in described]}
         if self.head is not None and any(set(self.head[level]) != set(head[level]) for level in LEVELS):
             raise _Mistake("begins another run, of other blocks: give each run a log of its own")
         accumulate = record.get("accumulate")
         self.head = {
             **head,
-            "optimizer": str(record.get("optimizer") or ""),
+            "optimizer": visible(str(record.get("optimizer") or "")),
             "accumulate": accumulate if isinstance(accumulate, int) else 1,
         }
         for level in LEVELS:
             for name in head[level]:
                 self.names[level].setdefault(name, len(self.names[level]))
-        self.block_of |= {p["name"]: str(p.get("block") or "") for p in described}
+        self.block_of |= {visible(p["name"]): visible(str(p.get("block") or "")) for p in described}
 
     def _step(self, record: Mapping[str, Any]) -> None:
         step = _whole(record, "step")
@@ -210,7 +211,7 @@ class _Rows:
         found = record.get(level) or {}
         if not isinstance(found, Mapping):
             raise _Mistake(f"has {level} that are no object of names")
-        names = self.names[level]
+        names, found = self.names[level], {visible(str(name)): values for name, values in found.items()}
         for name in found:
             names.setdefault(name, len(names))
         table = np.zeros((2, len(QUANTITIES), len(names)))
@@ -227,9 +228,9 @@ class _Rows:
         return table
 
     def _finding(self, record: Mapping[str, Any]) -> None:
-        names = tuple(str(name) for name in _list(record, "names"))
-        text = " ".join(str(record.get("text", "")).split())
-        found = RunFinding(_whole(record, "step"), str(record.get("check", "")), names, text)
+        names = tuple(visible(str(name)) for name in _list(record, "names"))
+        text = visible(" ".join(str(record.get("text", "")).split()))
+        found = RunFinding(_whole(record, "step"), visible(str(record.get("check", ""))), names, text)
         if found not in self.findings:  # a run that was taken up again may say it again
             self.findings.append(found)
 
@@ -283,6 +284,8 @@ def _whole(record: Mapping[str, Any], field: str) -> int:
     found = record.get(field)
     if isinstance(found, bool) or not isinstance(found, (int, np.integer)):
         raise _Mistake(f"has a {field} that is no whole number: {clip(repr(found))}")
+    if abs(int(found)) > _LARGEST:
+        raise _Mistake(f"has a {field} that is no whole number of 64 bits: {clip(repr(found))}")
     return int(found)
 
 

@@ -130,7 +130,7 @@ def logarithmic(axes: Any, theme: Theme) -> None:
     axes.set_yscale("log")
     ticker = module("ticker")
     low, high = axes.get_ylim()
-    decades = np.log10(high / low)
+    decades = np.log10(high) - np.log10(low)  # their quotient may overflow
     if decades < 0.7:
         axes.yaxis.set_major_locator(ticker.MaxNLocator(4))
     else:
