@@ -14,8 +14,8 @@ from tensorgrad.monitoring.measure import nonfinite, norm, share_of_zeros
     "array",
     [
         np.full((3, 4), 0.5, np.float32),
-        np.array([1e-2] + [1e-4] * 10_000, np.float16),  # the small ones' squares are 0 in float16
-        np.full(100, 6e4, np.float16),  # and these are inf
+        np.array([1e-2] + [1e-4] * 10_000, np.float16),  # whose norm float16 rounds
+        np.full(100, 6e4, np.float16),  # whose squares are inf in it
         np.full(4, 3e30, np.float32),
         np.full(4, 3e-30, np.float32),
         np.full(4, 3e200),
@@ -30,7 +30,7 @@ from tensorgrad.monitoring.measure import nonfinite, norm, share_of_zeros
 def test_norms_of_all_sizes(array: np.ndarray) -> None:
     flat = array.astype(np.float64).ravel()
     with np.errstate(over="ignore"):  # as the monitor has it
-        assert norm(array) == pytest.approx(math.hypot(*flat), rel=1e-3, abs=0)
+        assert norm(array) == pytest.approx(math.hypot(*flat), rel=1e-5, abs=0)
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])

@@ -216,6 +216,14 @@ def test_a_detached_use_is_told():
     assert split.uses[2].contribution is None
 
 
+def test_what_was_made_of_a_leaf_and_cut_off_is_no_use_of_the_leaf():
+    """It is one only for who asks for the leaf by its name."""
+    w, v = table([[1.0, 2.0]]), table([[3.0, 4.0]])
+    loss = (w * v).sum() + ((w * 2).detach() * v).sum()
+    assert [split.name for split in viz.uses(loss)] == ["v"]
+    assert [use.why for use in viz.uses(loss, "w")["w"].uses] == [None, "detached"]
+
+
 def test_a_parameter_whose_result_was_cut_off():
     model = small_gpt(tied=True)
     inner = model.positions.forward
@@ -261,6 +269,12 @@ def test_a_hook_is_told_and_the_sum_is_what_arrived():
     quiet = table([[1.0, 2.0]])
     quiet.register_hook(lambda g: None)
     assert not viz.uses(quiet.sum() + quiet.sum())[0].hooked
+
+
+def test_shares_of_contributions_whose_squares_overflow():
+    w = table([[1.0, 1.0]])
+    split = viz.uses((w * 3e200).sum() + (w * 4e200).sum())["w"]
+    assert sorted(use.share for use in split.uses) == pytest.approx([9 / 25, 16 / 25])
 
 
 def test_infinities_and_sums_that_vanish():
