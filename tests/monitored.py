@@ -229,3 +229,18 @@ def char_gpt(
     session.watch(model, optimizer, **(options or {}))
     train(model, optimizer, windows(tokens, context=model.config.context), session.steps, loss, clip=clip)
     return model, optimizer
+
+
+# -- a watched model -----------------------------------------------------------------------------------------------
+
+
+def unheard(finding: Finding) -> None:
+    """In place of a line on stderr."""
+
+
+def small_watched(**options: Any) -> tuple[nn.Sequential, Any, Monitor]:
+    """A perceptron for `classified`, SGD at 0.1, and its monitor, which prints nothing."""
+    tensorgrad.manual_seed(0)
+    model = perceptron(nn.Tanh, 6, 5)
+    optimizer = tensorgrad.optim.SGD(model.parameters(), lr=0.1)
+    return model, optimizer, tensorgrad.monitor(model, optimizer, **{"say": unheard, **options})
