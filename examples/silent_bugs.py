@@ -15,6 +15,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def say(line: str) -> None:
-    print(line, file=sys.stderr)
+    with suppress(OSError):  # a stderr that cannot be written to must not end the runs
+        print(line, file=sys.stderr, flush=True)
 
 
 WHOLE = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -384,3 +385,11 @@ def test_a_model_that_diverged_says_so(temperature: float) -> None:
         model.norm.weight.mul_(math.nan)
     with pytest.raises(ValueError, match="scores are not all finite"):
         model.generate(tokens(1, 2), 1, temperature=temperature)
+
+
+def test_sizes_of_a_config_are_pythons_numbers_whatever_they_came_as() -> None:
+    config = GPTConfig(
+        np.int64(7), np.uint8(4), blocks=1, heads=tensorgrad.tensor(2), width=True * 8, dropout=np.float32(0)
+    )
+    assert [type(value) for value in vars(config).values()] == [int, int, int, int, int, float, bool, bool]
+    assert json.loads(json.dumps(vars(config))) == vars(config)

@@ -305,3 +305,23 @@ def test_what_the_loss_raises_itself_says_what_it_was_given() -> None:
 def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_loss_scale(flat, **settings)
+
+
+@pytest.mark.parametrize("tolerance", [0, -1, math.nan, 1, math.inf])
+def test_a_tolerance_that_is_none_is_refused(tolerance: float) -> None:
+    with pytest.raises(ValueError, match=r"tolerance is .*; it must be above 0 and below 1"):
+        check_loss_scale(F.cross_entropy, classes=10, tolerance=tolerance)
+
+
+def test_rounding_of_half_precision_is_called_inexact_and_not_another_loss() -> None:
+    def half(scores: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(scores.to(tensorgrad.float16), targets)
+
+    with pytest.raises(AssertionError, match=r"a multiple of that of the mean cross entropy but for 0\.000\d+ of its"):
+        check_loss_scale(half, classes=10)
+    assert check_loss_scale(half, classes=10, tolerance=0.01).right
+
+
+def test_a_tiny_factor_is_said_in_few_digits() -> None:
+    with pytest.raises(AssertionError, match=r"the loss is 1e-30 times the mean cross entropy"):
+        check_loss_scale(lambda scores, targets: F.cross_entropy(scores, targets) * 1e-30, classes=10)

@@ -54,13 +54,16 @@ class GPTConfig:
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "context", "blocks", "heads", "width"):
-            if whole("GPTConfig", name, getattr(self, name)) < 1:
-                raise ValueError(f"GPTConfig: {name} is {getattr(self, name)}; it must be 1 or more")
+            found = whole("GPTConfig", name, getattr(self, name))
+            if found < 1:
+                raise ValueError(f"GPTConfig: {name} is {found}; it must be 1 or more")
+            object.__setattr__(self, name, found)  # an int also where it was one of NumPy's, or a tensor
         if self.width % self.heads:
             raise ValueError(
                 f"GPTConfig: {self.heads} heads cannot share a width of {self.width}: it must be a multiple"
             )
-        if not 0 <= real("GPTConfig", "dropout", self.dropout) < 1:
+        object.__setattr__(self, "dropout", real("GPTConfig", "dropout", self.dropout))
+        if not 0 <= self.dropout < 1:
             raise ValueError(f"GPTConfig: dropout is {self.dropout}; it must be from 0 to below 1")
         for name in ("bias", "tied"):
             if not isinstance(getattr(self, name), bool):

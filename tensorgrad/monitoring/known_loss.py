@@ -94,6 +94,8 @@ def loss_scale(
         raise ValueError(f"{name}: accumulate is {accumulate}; it must be 1 or more")
     if not 0 <= real(name, "label_smoothing", label_smoothing) < 1:
         raise ValueError(f"{name}: label_smoothing is {label_smoothing}; it must be from 0 to below 1")
+    if not 0 < real(name, "tolerance", tolerance) < 1:
+        raise ValueError(f"{name}: tolerance is {tolerance}; it must be above 0 and below 1")
     if classes is None and (ignore_index is not None or label_smoothing):
         raise ValueError(f"{name}: ignore_index and label_smoothing are of classes: say how many there are")
 

@@ -94,6 +94,12 @@ def of_another_form(gradient: np.ndarray, batch: KnownBatch, meant: str, classes
         if known:
             return known
     cosine = float(np.vdot(gradient, batch.gradient) / (np.linalg.norm(gradient) * np.linalg.norm(batch.gradient)))
+    if cosine > 0.999:
+        away = math.sqrt(max(1 - cosine**2, 0.0))
+        return (
+            f"the gradient is a multiple of that of the {meant} but for {away:.2g} of its length, and {tolerance:g} is "
+            "the tolerance: leave out penalties and noise, or say a larger tolerance= where float16 makes it inexact"
+        )
     return (
         f"the loss is no multiple of the {meant}: the cosine between its gradient and that one's is {cosine:.3f}. "
         "Give check_loss_scale what compares scores with targets as they stand, not shifted, and without penalties"
@@ -165,7 +171,7 @@ def times(factor: float, digits: int = 4) -> str:
     if factor <= 0:
         return f"minus {times(-factor, digits)}" if factor else "0 times"
     inverse = 1 / factor
-    if inverse > 1.5 and abs(inverse - round(inverse)) < 1e-3 * inverse:
+    if 1.5 < inverse < 1e6 and abs(inverse - round(inverse)) < 1e-3 * inverse:
         return f"1/{round(inverse)} of"
     return f"{factor:.{digits}g} times"
 
