@@ -48,6 +48,8 @@ def cut(text: str, most: int) -> str:
 def visible(text: str) -> str:
     """`text` with U+FFFD for what no picture and no terminal can show: control characters but line breaks, halves of
     surrogate pairs."""
+    if text.isprintable():
+        return text
     return "".join(
         c if c == "\n" or not unicodedata.category(c).startswith("C") else "\N{REPLACEMENT CHARACTER}" for c in text
     )

@@ -214,18 +214,20 @@ class _Rows:
         names, found = self.names[level], {visible(str(name)): values for name, values in found.items()}
         for name in found:
             names.setdefault(name, len(names))
-        table = np.zeros((2, len(QUANTITIES), len(names)))
+        data, there = ([[0.0] * len(names) for _ in QUANTITIES] for _ in range(2))  # lists, as arrays take long to fill
         for name, values in found.items():
             if not isinstance(values, Mapping):
                 raise _Mistake(f"has a {level[:-1]} {name!r} that is no object")
-            column = table[:, :, names[name]]
+            at = names[name]
             for i, quantity in enumerate(QUANTITIES):
                 value = values.get(quantity)
                 if value is not None:
-                    column[:, i] = _number(value, f"{level[:-1]} {name!r}: {quantity}"), 1.0
+                    is_number = type(value) is float
+                    data[i][at] = value if is_number else _number(value, f"{level[:-1]} {name!r}: {quantity}")
+                    there[i][at] = 1.0
             if values.get("norm") is None and values.get("nonfinite"):
-                column[:, 0] = math.nan, 1.0  # there was a gradient, whose norm is no number
-        return table
+                data[0][at], there[0][at] = math.nan, 1.0  # there was a gradient, whose norm is no number
+        return np.array([data, there])
 
     def _finding(self, record: Mapping[str, Any]) -> None:
         names = tuple(visible(str(name)) for name in _list(record, "names"))
