@@ -88,6 +88,26 @@ def test_say_is_refused_at_once_where_it_is_no_function(say: Any) -> None:
         torch.monitor(model, torch.optim.SGD(model.parameters(), lr=0.1), say=say)
 
 
+def test_weights_of_another_shape_or_dtype_may_take_the_place_of_those_before() -> None:
+    model = small()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with torch.monitor(model, optimizer) as watch:
+        train(model, optimizer, 5)
+        optimizer.zero_grad()
+        for layer, shape in ((model[0], (6, 4)), (model[2], (5, 6))):
+            layer.weight.data = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+            layer.bias.data = np.zeros(shape[0], np.float32)
+        train(model, optimizer, 30)
+        model.to(torch.float64)
+        for group in optimizer.param_groups:
+            group["lr"] = 0.0  # then nothing moves, which rounding must not hide
+        optimizer.zero_grad()
+        F.cross_entropy(model(torch.randn(16, 4).to(torch.float64)), torch.randint(0, 3, (16,))).backward()
+        optimizer.step()
+    assert watch.findings == []
+    assert [p["ratio"] for p in watch.records[-1]["parameters"].values()] == [0.0] * 4
+
+
 # -- logs --------------------------------------------------------------------------------------------------------------
 
 HEAD = b'{"kind": "run", "blocks": [], "parameters": []}\n'

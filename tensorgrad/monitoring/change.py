@@ -24,14 +24,19 @@ class Change:
 
     def before(self) -> None:
         """Copy them."""
-        for p, array in zip(self._parameters, self._arrays, strict=True):
-            np.copyto(array, p._data)
+        for i, p in enumerate(self._parameters):
+            if self._arrays[i].shape != p._data.shape or self._arrays[i].dtype != p._data.dtype:  # it was cast, say
+                self._arrays[i] = np.empty_like(p._data)
+            np.copyto(self._arrays[i], p._data)
 
     def after(self) -> None:
         """Measure, over the copies: there is no other memory of their size."""
         self.weights = np.array([norm(array) for array in self._arrays])
-        for p, array in zip(self._parameters, self._arrays, strict=True):
-            np.subtract(p._data, array, out=array)
+        for i, p in enumerate(self._parameters):
+            if self._arrays[i].shape != p._data.shape:  # the step itself put another in its place
+                self._arrays[i] = np.array(p._data)
+            else:
+                np.subtract(p._data, self._arrays[i], out=self._arrays[i], casting="unsafe")
         self.norms = np.array([norm(array) for array in self._arrays])
 
     @property

@@ -49,7 +49,7 @@ class Log:
             assert self._file is not None
             self._file.write(_line(self.described(entry)))
             self._file.flush()  # what was seen before a crash is what one wants to read
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a path that is none
             with suppress(OSError):  # of stderr: a log must not end a run
                 print(f"monitor: no more is written to {str(self._path)!r}: {error}", file=sys.stderr)
             self._path = None

@@ -115,6 +115,8 @@ def _is_suspect(layer: _Layer, place: int, seen: Pass) -> bool:
     if grad is None or not seen.reached[place]:
         return False
     alive = _units_with_gradient(grad if layer.axis == 0 else grad.T)
+    if len(alive) != len(layer.times):  # the layer was given other weights
+        layer.times, layer.since = np.zeros(len(alive), dtype=int), np.full(len(alive), seen.step)
     layer.times += 1
     layer.times[alive] = 0
     layer.since[alive] = seen.step + 1
