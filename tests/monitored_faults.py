@@ -205,6 +205,11 @@ def undivided(session: Session) -> None:
     accumulated(session, 40, {"accumulate": 40}, steps=3)
 
 
+@fault("2 passes a step, declared, and their losses not divided", "scaled", "Divide each loss by 2")
+def two_undivided(session: Session) -> None:
+    accumulated(session, 2, {"accumulate": 2}, steps=5)
+
+
 @fault("5 passes a step, not declared, and their losses not divided", "scaled", "Divide each loss by 5")
 def undivided_undeclared(session: Session) -> None:
     accumulated(session, 5, {}, steps=5)

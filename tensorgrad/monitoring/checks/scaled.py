@@ -67,10 +67,13 @@ class Scaled(Check):
             return None
         total = sum(one.factor for one in found)
         self._totals.append(total)
-        if len(self._totals) < _STEPS or np.ptp(self._totals) > _EXACT * total or _is_innocent(total, found):
+        if len(self._totals) < _STEPS or np.ptp(self._totals) > _EXACT * total:
             return None
         count = len(found)
-        if count > 1 and _near(total, count):
+        undivided = count > 1 and _near(total, count)
+        if _is_innocent(total, found) and not (undivided and count == run.accumulate):  # of two it may be two losses
+            return None
+        if undivided:
             return self.finding(
                 taken.number,
                 f"{count} passes make one step, and the loss of each counts in full: their gradients add up to {count} "
