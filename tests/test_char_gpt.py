@@ -352,6 +352,7 @@ def test_json_is_one_object_on_stdout_and_runs_find_a_free_folder(
     [
         ("--text nowhere.txt", "there is no file 'nowhere.txt'"),
         ("--text .", "'.' is a folder"),
+        ("--text=", "the path of the text is empty"),
         ("--text empty", "'empty' is empty"),
         ("--text binary", "byte 1 is 0xff"),
         ("--text one", "only the character 'a'"),

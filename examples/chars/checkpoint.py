@@ -76,9 +76,14 @@ def load(path: str | Path) -> Checkpoint:
     """The checkpoint in a file. Raises Refused for one that is missing, damaged or something else."""
     try:
         content = tensorgrad.load(path)
+    except FileNotFoundError:
+        raise Refused(f"there is no file {str(path)!r}: a checkpoint is what char_gpt.py writes") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).removeprefix("load: ")
-        raise Refused(f"cannot read the checkpoint {str(path)!r}: {reason}") from None
+        reason = reason.removesuffix(": save it again")
+        raise Refused(
+            f"cannot read the checkpoint {str(path)!r}: {reason}; take another one, or train anew with char_gpt.py"
+        ) from None
     if not isinstance(content, dict) or str(content.get("format")) != _FORMAT:
         raise Refused(f"{str(path)!r} is no checkpoint of a character model: char_gpt.py writes them")
     with fitting(path):

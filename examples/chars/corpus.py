@@ -33,6 +33,8 @@ def read_text(path: str | Path | None = None) -> str:
     """
     if path is None:
         return _topics()
+    if str(path) == "":
+        raise Refused("the path of the text is empty")
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
