@@ -371,10 +371,10 @@ def no_mask(session: Session) -> None:
 
 
 @fault("the answer stands in each training input, and in none that is scored", "too good", "Look for")
-def answer_inside(session: Session) -> None:
+def answer_inside(session: Session, scale: float = 1.0, rate: float = 1e-2, every: int = 20) -> None:
     rng = np.random.default_rng(0)
     model = gpt(16, width=32)
-    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    optimizer = optim.AdamW(model.parameters(), lr=rate)
     watch = session.watch(model, optimizer)
 
     def rows(is_leaked: bool) -> Batch:
@@ -385,14 +385,21 @@ def answer_inside(session: Session) -> None:
         return Tensor(x), Tensor(y)
 
     def loss(model: Any, batch: Batch) -> Tensor:
-        return F.cross_entropy(model(batch[0])[:, -1], batch[1])
+        return F.cross_entropy(scale * model(batch[0])[:, -1], batch[1])
 
     def score(step: int) -> None:
-        if step % 20 == 0:
+        if step % every == 0:
             with tensorgrad.no_grad():
                 watch.held_out(loss(model, rows(is_leaked=False)).item())
 
     train(model, optimizer, (rows(is_leaked=True) for _ in range(100_000)), session.steps, loss, after=score)
+
+
+@fault(
+    "the same, of a model that is worse than guessing before it learns how often each class comes", "too good", "Look"
+)
+def answer_inside_and_bad_start(session: Session) -> None:
+    answer_inside(session, scale=4.0, rate=3e-3, every=5)
 
 
 def step_by_step(model: Any, x: Tensor, y: Tensor, place: int) -> float:

@@ -7,12 +7,13 @@ from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.run import Run
 
 _HALF = 0.5
+_FIFTH = 0.2
 _SCORES = 2
 
 
 class TooGood(Check):
-    """The training loss fell to under half on batches that were new, while no score on held-out text was ever better
-    than the loss was before training.
+    """The training loss fell to under half on batches that were new, and no score on held-out text came down by a
+    fifth as much. (An untrained model may be worse than guessing; how often each class comes is soon learned.)
 
     Not this: overfitting. It needs batches that come again, and its held-out score falls first and rises later.
     """
@@ -26,7 +27,7 @@ class TooGood(Check):
             return None
         before, now = run.first_loss, run.recent_loss()
         best, last = min(nats for _, nats in run.held_out), run.held_out[-1][1]
-        if not (0 <= now < _HALF * before and best > 0.98 * before):
+        if not (0 <= now < _HALF * before and before - best < _FIFTH * (before - now)):
             return None
         return self.finding(
             step,
