@@ -54,7 +54,7 @@ def explain(tensor: Tensor, loss: Tensor | None = None) -> Explanation:
             f"Whether the last backward pass came to {describe(tensor)} is not known: the tensor at which it began no "
             "longer exists. Call explain(tensor, loss) while the loss is at hand.",
         )
-    order = _graph_below(roots)
+    order = graph_below(roots)
     if tensor not in set(order):
         return _not_in_graph(tensor, order)
     return _without_gradient(tensor, order) if tensor._grad is None else _with_gradient(tensor, order)
@@ -67,7 +67,10 @@ def _last_roots() -> list[Tensor] | None:
     return [root for reference in clock.last_roots if (root := reference()) is not None]
 
 
-def _graph_below(roots: Sequence[Tensor]) -> list[Any]:
+def graph_below(roots: Sequence[Tensor]) -> list[Any]:
+    """Every node that any of `roots` depends on, once, operands first."""
+    if len(roots) == 1:
+        return topological_order(roots[0])
     return list(dict.fromkeys(node for root in roots for node in topological_order(root)))
 
 

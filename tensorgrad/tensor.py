@@ -14,6 +14,7 @@ from tensorgrad import cuts, lift, sharing
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import is_grad_enabled, no_grad
+from tensorgrad.hooks import RemovableHandle
 from tensorgrad.node import ArrayNode, describe, new
 from tensorgrad.noise import warn_of_broadcast_loss, warn_of_lost_parts
 from tensorgrad.operators import Operators
@@ -21,19 +22,6 @@ from tensorgrad.reading import array_of, as_array
 from tensorgrad.selection import replaced
 from tensorgrad.versions import clock, passed
 from tensorgrad.watching import begins, ended, watchers
-
-
-class RemovableHandle:
-    """What `register_hook` returns."""
-
-    def __init__(self, remove: Callable[[], None]) -> None:
-        self.remove = remove
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
 
 
 class Tensor(Operators):

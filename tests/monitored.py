@@ -244,3 +244,16 @@ def small_watched(**options: Any) -> tuple[nn.Sequential, Any, Monitor]:
     model = perceptron(nn.Tanh, 6, 5)
     optimizer = tensorgrad.optim.SGD(model.parameters(), lr=0.1)
     return model, optimizer, tensorgrad.monitor(model, optimizer, **{"say": unheard, **options})
+
+
+class WithLoss(nn.Module):
+    """A model that returns its scores and its loss."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, T) and (B, T) to (B, T, V) and ()."""
+        scores = self.model(x)
+        return scores, F.cross_entropy(scores.flatten(0, 1), y.flatten())

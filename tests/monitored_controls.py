@@ -13,6 +13,7 @@ from monitored import (
     Batch,
     Control,
     Session,
+    WithLoss,
     char_gpt,
     classified,
     english,
@@ -642,19 +643,6 @@ def by_softmax(session: Session) -> None:
         return -p.gather(2, batch[1].unsqueeze(2)).log().mean()
 
     char_gpt(session, loss)
-
-
-class WithLoss(nn.Module):
-    """A model that returns its scores and its loss."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, T) and (B, T) to (B, T, V) and ()."""
-        scores = self.model(x)
-        return scores, F.cross_entropy(scores.flatten(0, 1), y.flatten())
 
 
 @control("a model that returns its scores and its loss")

@@ -10,6 +10,7 @@ from monitored import (
     Batch,
     Fault,
     Session,
+    WithLoss,
     char_gpt,
     classified,
     english,
@@ -322,15 +323,6 @@ def unshifted_and_padded(session: Session) -> None:
 
 @fault("unshifted, in a loss inside the model", "copied", "at the same place")
 def unshifted_inside(session: Session) -> None:
-    class WithLoss(nn.Module):
-        def __init__(self, model: nn.Module) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-            scores = self.model(x)
-            return scores, F.cross_entropy(scores.flatten(0, 1), y.flatten())
-
     tokens, vocabulary = english()
     model = WithLoss(gpt(vocabulary))
     optimizer = optim.AdamW(model.parameters(), lr=1e-2)

@@ -9,10 +9,10 @@ from weakref import ref
 
 import numpy as np
 
+from tensorgrad.hooks import RemovableHandle
 from tensorgrad.monitoring.seen import MODEL
 from tensorgrad.nn.module import Module
 from tensorgrad.node import ArrayNode
-from tensorgrad.tensor import RemovableHandle
 
 _CALLS = 64  # of a block's outputs in one pass, the last ones are looked at
 

@@ -8,8 +8,11 @@ import numpy as np
 
 
 def norm(a: np.ndarray) -> float:
-    """The Euclidean norm of all elements; inf or nan only where an element is. Whoever calls it keeps NumPy quiet about
-    squares that overflow: it is called some hundred times a step."""
+    """The Euclidean norm of all elements; inf or nan only where an element is.
+
+    In one sum, which is exact enough to be shown; clipping (`nn.utils`) sums in pieces, and takes longer. Whoever calls
+    it keeps NumPy quiet about squares that overflow: it is called some hundred times a step.
+    """
     flat = a.reshape(-1)
     if flat.dtype == np.float16:
         flat = flat.astype(np.float32)

@@ -12,6 +12,7 @@ from weakref import ref
 
 import numpy as np
 
+from tensorgrad.explain import graph_below
 from tensorgrad.monitoring.change import Change
 from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.forward import Forward
@@ -21,7 +22,7 @@ from tensorgrad.monitoring.measure import nonfinite, norm
 from tensorgrad.monitoring.parts import Parts
 from tensorgrad.monitoring.row import measured
 from tensorgrad.monitoring.run import Run
-from tensorgrad.monitoring.seen import Pass, Step, graph_below
+from tensorgrad.monitoring.seen import Pass, Step
 from tensorgrad.nn.module import Module
 from tensorgrad.node import quiet
 from tensorgrad.optim.optimizer import Optimizer

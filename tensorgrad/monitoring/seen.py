@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import topological_order
 from tensorgrad.monitoring.measure import norm
 from tensorgrad.monitoring.parts import Parts
 from tensorgrad.monitoring.scores import Scores, scores_below, scores_of
@@ -118,10 +117,3 @@ class Step:
     is_moving: bool
     last: Pass | None = None
     by_hand: bool = False
-
-
-def graph_below(roots: Sequence[Any]) -> list[Any]:
-    """Every node that any of `roots` depends on, once, operands first."""
-    if len(roots) == 1:
-        return topological_order(roots[0])
-    return list(dict.fromkeys(node for root in roots for node in topological_order(root)))

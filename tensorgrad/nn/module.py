@@ -11,13 +11,14 @@ import numpy as np
 
 from micrograd.scopes import module_scope
 from tensorgrad.errors import DtypeError
+from tensorgrad.hooks import RemovableHandle, keep
 from tensorgrad.nn.parameter import Parameter
 from tensorgrad.nn.state import LoadedKeys, load
 from tensorgrad.node import new, quiet
 from tensorgrad.ops.casting import to
 from tensorgrad.parameters import clear_gradients
 from tensorgrad.settings import kind as kind_of
-from tensorgrad.tensor import RemovableHandle, Tensor
+from tensorgrad.tensor import Tensor
 
 _KINDS = {"_parameters": "a Parameter", "_buffers": "a Tensor", "_modules": "a Module"}
 """Where the things that are registered by attribute are kept, and what may be assigned in the place of one."""
@@ -80,14 +81,14 @@ class Module:
 
         With `with_kwargs` it is called as hook(module, args, kwargs) and returns both. `remove()` the result to end it.
         """
-        return _keep("register_forward_pre_hook", self._forward_pre_hooks, hook, with_kwargs)
+        return keep("register_forward_pre_hook", self._forward_pre_hooks, hook, (hook, with_kwargs))
 
     def register_forward_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args, output)` after each forward; what it returns, unless None, is the output instead.
 
         With `with_kwargs` it is called as hook(module, args, kwargs, output). `remove()` the result to end it.
         """
-        return _keep("register_forward_hook", self._forward_hooks, hook, with_kwargs)
+        return keep("register_forward_hook", self._forward_hooks, hook, (hook, with_kwargs))
 
     def train(self, mode: bool = True) -> Self:
         """Set `training` here and in all parts: dropout is at work in training only."""
@@ -382,11 +383,3 @@ class Module:
 
     def _shown(self) -> Iterable[tuple[str, Module | None]]:
         return self._modules.items()
-
-
-def _keep(op: str, hooks: dict[object, Any], hook: Any, with_kwargs: bool) -> RemovableHandle:
-    if not callable(hook):
-        raise TypeError(f"{op}: takes a function, got {kind_of(hook)}")
-    key = object()
-    hooks[key] = (hook, with_kwargs)
-    return RemovableHandle(lambda: hooks.pop(key, None))

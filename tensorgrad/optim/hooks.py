@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from tensorgrad.settings import kind
-from tensorgrad.tensor import RemovableHandle
+from tensorgrad.hooks import RemovableHandle, keep
 
 StepHook = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 """hook(optimizer, args, kwargs), with the arguments of `step`."""
@@ -30,11 +29,11 @@ class StepHooks:
 
         `remove()` the result to end it. Raises TypeError for what is no function.
         """
-        return _keep("register_step_pre_hook", self._hooks_of("_pre_hooks"), hook)
+        return keep("register_step_pre_hook", self._hooks_of("_pre_hooks"), hook)
 
     def register_step_post_hook(self, hook: StepHook) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after each step. `remove()` the result to end it."""
-        return _keep("register_step_post_hook", self._hooks_of("_post_hooks"), hook)
+        return keep("register_step_post_hook", self._hooks_of("_post_hooks"), hook)
 
     def _hooks_of(self, which: str) -> dict[object, StepHook]:
         found: dict[object, StepHook] = self.__dict__.setdefault(which, {})
@@ -66,11 +65,3 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             del fields["_is_stepping"]
 
     return hooked
-
-
-def _keep(op: str, hooks: dict[object, StepHook], hook: StepHook) -> RemovableHandle:
-    if not callable(hook):
-        raise TypeError(f"{op}: takes a function, got {kind(hook)}")
-    key = object()
-    hooks[key] = hook
-    return RemovableHandle(lambda: hooks.pop(key, None))
