@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from chars.checkpoint import load
-from chars.errors import Interrupted, Refused
 from chars.logs import to_json
-from chars.script import Parser, ended
 from chars.settings import BUGS, Settings
 from chars.training import Result, train
+from common.errors import Interrupted, Refused
+from common.script import Parser, ended
 
 import tensorgrad
 from viz.text import count

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from chars.corpus import DEFAULT, Corpus, read_text
-from chars.errors import Interrupted, Refused
 from chars.five_runs import five_runs
 from chars.five_table import LABELS, as_dict, as_markdown
 from chars.logs import to_json
-from chars.script import Parser, ended
 from chars.settings import Settings
+from common.errors import Interrupted, Refused
+from common.script import Parser, ended
 
 import viz
 from viz.files import write

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 
 from chars.checkpoint import Checkpoint, load, model_of
 from chars.corpus import Corpus, read_text
-from chars.errors import Refused
-from chars.script import Parser, ended
 from chars.surprise.page import page
 from chars.surprise.printed import printed
 from chars.surprise.scored import scored
 from chars.surprise.summary import summarized
+from common.errors import Refused
+from common.script import Parser, ended
 
 from tensorgrad.models import GPTConfig
 from viz.kit.page import check_suffix

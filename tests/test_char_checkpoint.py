@@ -16,10 +16,10 @@ import tensorgrad
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from chars import checkpoint
-from chars.errors import Refused
 from chars.logs import Log
 from chars.settings import Settings
 from chars.training import Result, train
+from common.errors import Refused
 
 TEXT = "".join(f"line {i} of {i * i}\n" for i in range(60))
 STEPS = 12

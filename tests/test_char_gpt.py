@@ -27,10 +27,10 @@ import char_gpt
 from chars import progress
 from chars.checkpoint import load
 from chars.corpus import Corpus
-from chars.errors import Refused
 from chars.run import Run
 from chars.settings import BUGS, Settings
 from chars.training import Batches, backward, build_model, build_optimizer, train
+from common.errors import Refused
 
 EXAMPLES = Path(char_gpt.__file__).parent
 TEXT = "".join(f"line {i} of {i * i}\n" for i in range(60))

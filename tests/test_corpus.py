@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from chars.corpus import DEFAULT, Corpus, read_text
-from chars.errors import Refused
+from common.errors import Refused
 
 LINES = "".join(f"line {i} of {i * i}\n" for i in range(100))
 

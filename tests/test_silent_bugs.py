@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 import silent_bugs
 from chars import five_runs as five
 from chars.corpus import Corpus
-from chars.errors import Refused
 from chars.five_runs import RUNS, Finished, five_runs
 from chars.five_table import as_dict, as_markdown, loss_at, seen_in_curve
 from chars.settings import BUGS, Settings
+from common.errors import Refused
 
 EXAMPLES = Path(silent_bugs.__file__).parent
 TEXT = "".join(f"line {i} of {i * i}\n" for i in range(120))

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from common.errors import Refused
+
 import tensorgrad
-from chars.errors import Refused
 from chars.settings import Settings
 from tensorgrad.models import GPT
 

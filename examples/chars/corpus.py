@@ -15,8 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-
-from chars.errors import Refused
+from common.errors import Refused
 
 DEFAULT = "pydoc_data.topics"
 """The name of the default text: what Python's own `help()` shows of the language, which is on every machine."""

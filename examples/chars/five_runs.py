@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from common.errors import Refused
+
 from chars.checkpoint import Checkpoint, load
 from chars.corpus import Corpus
-from chars.errors import Refused
 from chars.settings import Settings
 from chars.training import train
 

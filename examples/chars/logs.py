@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chars.errors import Refused
+from common.errors import Refused
 
 
 class Log:

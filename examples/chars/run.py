@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.errors import Interrupted, Refused
 
 import tensorgrad
 from chars.checkpoint import Checkpoint, fitting, load, save
 from chars.corpus import Corpus
-from chars.errors import Interrupted, Refused
 from chars.logs import Log
 from chars.progress import Progress
 from chars.scoring import held_out_score

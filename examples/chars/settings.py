@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import get_type_hints
 
-from chars.errors import Refused
+from common.errors import Refused
+
 from tensorgrad.models import GPTConfig
 
 BUGS = ("none", "no-zero-grad", "unshifted", "loss-times-40", "detached-positions")

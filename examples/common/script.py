@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-from chars.errors import Interrupted, Refused
+from common.errors import Interrupted, Refused
 from viz.errors import UserError
 
 

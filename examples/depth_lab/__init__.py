@@ -1,0 +1,1 @@
+"""How the gradient changes along a deep stack of layers: the stacks, what is measured, and how it is shown."""
