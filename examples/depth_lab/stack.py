@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from depth_lab import draws
-from depth_lab.initialisation import WEIGHTS, matrix
 
 import tensorgrad.nn.functional as F
+from depth_lab import draws
+from depth_lab.initialisation import WEIGHTS, matrix
 from tensorgrad import Tensor, tensor
 
 WIDTH, BATCH = 256, 8

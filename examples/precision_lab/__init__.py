@@ -1,1 +1,1 @@
-"""What formats of few bits do to gradients: the formats, what is counted, a training run in them, and how it is shown."""
+"""What formats of few bits do to gradients: the formats, what is counted, a training run in them, how it is shown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from precision_lab.formats import Format
 
 LEAST, MOST = -149, 127
@@ -62,8 +63,8 @@ def counted(values: np.ndarray, kind: Format, scale: float = 1.0) -> Counts:
 
 
 def histogram(values: np.ndarray) -> np.ndarray:
-    """How many of float32 numbers have each binary exponent: (277,) whole numbers, of LEAST to MOST. 2.0 to 4.0, without
-    4.0, have the exponent 1. Zeros, inf and nan are left out."""
+    """How many of float32 numbers have each binary exponent: (277,) whole numbers, of LEAST to MOST. 2.0 to 4.0,
+    without 4.0, have the exponent 1. Zeros, inf and nan are left out."""
     size = np.abs(np.asarray(values, np.float32)).ravel()
     _, exponents = np.frexp(size[(size > 0) & np.isfinite(size)])
     return np.bincount(exponents.astype(np.int64) - 1 - LEAST, minlength=MOST - LEAST + 1)
