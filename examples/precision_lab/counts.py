@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +12,12 @@ from precision_lab.formats import Format
 LEAST, MOST = -149, 127
 """Binary exponents of float32's positive numbers: 2**-149 is the smallest."""
 
+_AT_ONCE = 1 << 18  # numbers of an array that are looked at together: what is computed of them stays in the cache
+
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of one array in one format, after multiplication by a scale.
+    """Numbers of one array, or of several, in one format, after multiplication by a scale.
 
     values      all
     zero        exactly 0 before
@@ -34,45 +37,73 @@ class Counts:
     cosine: float
 
     @property
+    def nonzero(self) -> int:
+        """Those that were neither 0 nor odd, of which the shares are."""
+        return self.values - self.zero - self.odd
+
+    @property
     def share_lost(self) -> float:
         """Of those that were neither 0 nor odd; 0.0 where there are none."""
-        return self.lost / max(self.values - self.zero - self.odd, 1)
+        return self.lost / max(self.nonzero, 1)
+
+    @property
+    def share_short(self) -> float:
+        """Of those that were neither 0 nor odd; 0.0 where there are none."""
+        return self.short / max(self.nonzero, 1)
 
     @property
     def share_overflowed(self) -> float:
         """Of those that were neither 0 nor odd; 0.0 where there are none."""
-        return self.overflowed / max(self.values - self.zero - self.odd, 1)
+        return self.overflowed / max(self.nonzero, 1)
 
 
-def counted(values: np.ndarray, kind: Format, scale: float = 1.0) -> Counts:
-    """Count what becomes of float32 numbers, of any shape, that are multiplied by `scale` and rounded to a format."""
-    before = np.asarray(values, np.float32).astype(np.float64).ravel()
-    finite = np.isfinite(before)
-    after = kind.rounded(before * scale)
-    size = np.abs(after)
-    both = finite & np.isfinite(after)
-    return Counts(
-        values=before.size,
-        zero=int(np.count_nonzero(before == 0)),
-        odd=int(np.count_nonzero(~finite)),
-        lost=int(np.count_nonzero((before != 0) & (after == 0))),
-        short=int(np.count_nonzero(finite & (size > 0) & (size < kind.normal))),
-        overflowed=int(np.count_nonzero(finite & ~np.isfinite(after))),
-        cosine=_cosine(before[both], after[both]),
-    )
+def counted(values: np.ndarray | Iterable[np.ndarray], kind: Format, scale: float = 1.0) -> Counts:
+    """Count what becomes of float32 numbers that are multiplied by `scale` and rounded to a format.
+
+    values  an array of any shape, or several, which are counted as one; what is no float32 is made that first
+
+    The product is a float32, too, as a scaled loss makes it. It takes memory for a few hundred thousand numbers.
+    """
+    numbers = np.zeros(6, np.int64)
+    products = np.zeros(3)  # of the array with what becomes of it, and of each with itself
+    for before in _parts(values):
+        finite = np.isfinite(before)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            after = kind.rounded(before.astype(np.float64) * scale)
+        size = np.abs(after)
+        kept = np.isfinite(after)
+        numbers += (
+            before.size,
+            np.count_nonzero(before == 0),
+            np.count_nonzero(~finite),
+            np.count_nonzero((after == 0) & (before != 0)),
+            np.count_nonzero((size < kind.normal) & (size > 0) & finite),
+            np.count_nonzero(finite & ~kept),
+        )
+        both = finite & kept
+        x, y = (before, after) if both.all() else (before[both], after[both])
+        x = x.astype(np.float64)  # squares of float32's numbers are far from this type's limits
+        products += (x @ y, x @ x, y @ y)
+    between, ours, theirs = products
+    cosine = float(between / np.sqrt(ours) / np.sqrt(theirs)) if ours and theirs else float("nan")
+    return Counts(*map(int, numbers), cosine=cosine)
 
 
-def histogram(values: np.ndarray) -> np.ndarray:
+def histogram(values: np.ndarray | Iterable[np.ndarray]) -> np.ndarray:
     """How many of float32 numbers have each binary exponent: (277,) whole numbers, of LEAST to MOST. 2.0 to 4.0,
     without 4.0, have the exponent 1. Zeros, inf and nan are left out."""
-    size = np.abs(np.asarray(values, np.float32)).ravel()
-    _, exponents = np.frexp(size[(size > 0) & np.isfinite(size)])
-    return np.bincount(exponents.astype(np.int64) - 1 - LEAST, minlength=MOST - LEAST + 1)
+    found = np.zeros(MOST - LEAST + 1, np.int64)
+    for part in _parts(values):
+        size = np.abs(part)
+        _, exponents = np.frexp(size[(size > 0) & np.isfinite(size)])
+        found += np.bincount(exponents.astype(np.int64) - 1 - LEAST, minlength=len(found))
+    return found
 
 
-def _cosine(a: np.ndarray, b: np.ndarray) -> float:
-    lengths = [float(np.abs(x).max(initial=0.0)) for x in (a, b)]
-    if not all(lengths):
-        return float("nan")
-    a, b = a / lengths[0], b / lengths[1]
-    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+def _parts(values: np.ndarray | Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """One array after the other, as float32, in pieces."""
+    for array in [values] if isinstance(values, np.ndarray) else values:
+        flat = np.asarray(array).reshape(-1)
+        for start in range(0, flat.size, _AT_ONCE):
+            with np.errstate(over="ignore", under="ignore"):
+                yield flat[start : start + _AT_ONCE].astype(np.float32, copy=False)
