@@ -1,0 +1,126 @@
+"""What was measured along a stack, in plain sentences; words.js says the same in the page, word for word.
+
+Each sentence holds for every stack: which one is said depends on the numbers alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from depth_lab.stack import Measured, Stack
+from viz.text import short
+
+ALIKE, FAR = 2.0, 100.0
+"""Up to this factor, two gradients are about as large; from this one on, the gradient vanishes or explodes."""
+
+ROUNDED_TO_0 = {"fp16": 2.0**-25, "float32": 2.0**-150}
+"""Up to this size a number is rounded to 0: half of the smallest that the format has."""
+
+FP16_LARGEST = 65_504.0
+STILL = 1e-8  # the length of a gradient that does not move weights whose lengths are about 16
+CHAOTIC = 1e10  # times float64's rounding, 1e-16, this is seen in numbers of a few digits
+
+
+def sentences(stack: Stack, found: Measured) -> list[str]:
+    """What the numbers say, in one to four sentences."""
+    if not all(np.isfinite(each).all() for each in (found.loss, found.signal, found.states, found.weights)):
+        return ["The numbers outgrow float64, which ends at 1.8e+308: there is no gradient to compare."]
+    if found.states[-2] == 0:
+        return [f"The gradient is 0 at the last layer already: {_why_0(stack)}."]
+    said = [_layers(stack, found), _weights(stack, found), *_held(stack, found)]
+    if _sensitivity(found) > CHAOTIC:
+        said.append("Small changes grow as much on the way forward, so the last digits depend on how sums are rounded.")
+    return said
+
+
+def size(x: float) -> str:
+    """A factor or a length: 7.7e-18, 0.512, 6,340."""
+    if 1000 <= x < 999_500:
+        return f"{float(f'{x:.3g}'):,.0f}"
+    return short(x, 3 if 1e-3 <= x < 1e6 else 2)
+
+
+def _layers(stack: Stack, found: Measured) -> str:
+    """Of the gradient at the layers' inputs."""
+    last, ratio = stack.layers, found.at_inputs
+    if last == 1:
+        return "One layer is the first and the last: there is nothing to compare yet."
+    first = f"The first of {last:,} layers receives"
+    if ratio == 0:
+        return f"{first} nothing: {_why_0(stack)}."
+    compared = f"{first} {size(ratio)} {'times' if ratio > 1 / ALIKE else 'of'} the gradient that the last one does"
+    a_layer = f", {size(ratio ** (1 / (last - 1)))} a layer on average" if last > 2 else ""
+    return f"{compared}{a_layer}: {_verdict(ratio)}."
+
+
+def _verdict(ratio: float) -> str:
+    if ratio < 1 / FAR:
+        return "it vanishes on the way back"
+    if ratio < 1 / ALIKE:
+        return "it shrinks on the way back"
+    if ratio <= ALIKE:
+        return "about as much"
+    return "it explodes on the way back" if ratio > FAR else "it grows on the way back"
+
+
+def _weights(stack: Stack, found: Measured) -> str:
+    """Of the gradient of the weights."""
+    ratio, largest = found.at_weights, max(found.weights)
+    if stack.layers == 1 or largest == 0:
+        return f"The gradient of {'its' if stack.layers == 1 else 'all'} weights has the length {size(largest)}."
+    if not 0 < ratio < np.inf:
+        which = "first" if found.weights[0] == 0 else "last"
+        return f"The gradient of the {which} layer's weights is 0: a step of gradient descent leaves them as they are."
+    first = "The gradient of the first layer's weights is"
+    if ratio < 1 / ALIKE:
+        said = f"{first} {size(ratio)} of the last one's"
+    elif ratio <= ALIKE:
+        said = f"{first} {size(ratio)} times the last one's, about as long"
+    else:
+        said = f"{first} {size(ratio)} times the last one's"
+    said += _because(stack, found)
+    if largest < STILL:
+        return f"{said}; the longest of all is {size(largest)}, so gradient descent hardly moves a weight anywhere."
+    if ratio < 1 / FAR:
+        return f"{said}: steps that suit the last layer hardly move the first."
+    if ratio > FAR:
+        return f"{said}: steps that suit the last layer are far too long for the first."
+    return f"{said}."
+
+
+def _because(stack: Stack, found: Measured) -> str:
+    """Why the weights' gradients differ less than those at the layers, where the signal is the reason."""
+    carried = found.signal[-2] / found.signal[0]
+    vanished = found.at_inputs < 1 / FAR and carried < 1 / FAR
+    exploded = found.at_inputs > FAR and carried > FAR
+    if stack.norm or not (vanished or exploded):
+        return ""
+    how = "shrunk" if vanished else "grown"
+    return (
+        f", for it is a layer's input times what comes back, and the signal has {how} to "
+        f"{size(carried)} {'of itself' if vanished else 'times itself'} before the last layer"
+    )
+
+
+def _held(stack: Stack, found: Measured) -> list[str]:
+    """What fp16 and float32 would make of the weights' gradients, where they would lose them."""
+    typical = found.weights / stack.width  # root mean squares of (width, width) numbers
+    least, most = min(typical), max(typical)
+    if most > FP16_LARGEST:
+        return [f"A typical number in the longest of these gradients is {size(most)}: fp16 ends at 65,504."]
+    if least > ROUNDED_TO_0["fp16"]:
+        return []
+    lost = "fp16 and float32 round" if least <= ROUNDED_TO_0["float32"] else "fp16 rounds"
+    where = "in every layer" if most <= ROUNDED_TO_0["fp16"] else "in some layers"
+    return [f"A typical number in these gradients is as small as {size(least)}: {lost} it to 0, {where}."]
+
+
+def _sensitivity(found: Measured) -> float:
+    """About how much larger a relative change of h[0] is in h[layers]."""
+    grown = found.states[0] / found.states[-1]
+    return float(grown * found.signal[0] / found.signal[-1])
+
+
+def _why_0(stack: Stack) -> str:
+    small = "it is smaller than 5e-324, where float64 ends"
+    return f"{small}, or no relu lets it through" if stack.activation == "relu" else small
