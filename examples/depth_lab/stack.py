@@ -53,7 +53,10 @@ class Stack:
     def __post_init__(self) -> None:
         """Raises ValueError for what no stack can be made of."""
         if not 1 <= self.layers <= MOST_LAYERS:
-            raise ValueError(f"a stack has from 1 to {MOST_LAYERS:,} layers, got {self.layers:,}")
+            raise ValueError(
+                f"a stack has from 1 to {MOST_LAYERS:,} layers, whose weights and gradients take 1 GB; "
+                f"got {self.layers:,}"
+            )
         if not np.isfinite(self.scale) or self.scale <= 0:
             raise ValueError(f"a scale is a finite number above 0, got {self.scale:g}")
         for what, known, given in (
@@ -98,18 +101,25 @@ class Measured:
 
 
 def measured(stack: Stack) -> Measured:
-    """Run a stack forward and backward, in float64."""
-    weights, states = leaves(stack)
-    for w in weights:
-        states.append(_layer(stack, states[-1], w))
-    loss = (states[-1] ** 2).mean()
-    loss.backward()
+    """Run a stack forward and backward, in float64. Numbers that outgrow float64 become inf and nan without a word."""
+    weights, states, loss = passed(stack)
     return Measured(
         loss=loss.item(),
-        signal=np.array([np.sqrt(np.mean(h.data**2)) for h in states]),
-        states=np.array([_norm(h.grad) for h in states]),
-        weights=np.array([_norm(w.grad) for w in weights]),
+        signal=np.array([norm(h.data) / np.sqrt(h.data.size) for h in states]),
+        states=np.array([norm(h.grad) for h in states]),
+        weights=np.array([norm(w.grad) for w in weights]),
     )
+
+
+def passed(stack: Stack) -> tuple[list[Tensor], list[Tensor], Tensor]:
+    """The weights, h[0] ... h[layers], and the loss, after a backward pass: all have their gradients."""
+    weights, states = leaves(stack)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for w in weights:
+            states.append(_layer(stack, states[-1], w))
+        loss = (states[-1] ** 2).mean()
+        loss.backward()
+    return weights, states, loss
 
 
 def leaves(stack: Stack) -> tuple[list[Tensor], list[Tensor]]:
@@ -129,11 +139,15 @@ def _layer(stack: Stack, h: Tensor, w: Tensor) -> Tensor:
     return h + made if stack.residual else made
 
 
-def _norm(gradient: np.ndarray) -> float:
-    """The length, without underflow: squares of 1e-200 are 0."""
-    largest = np.abs(gradient).max()
-    return float(largest * np.linalg.norm(gradient / largest)) if 0 < largest < np.inf else float(largest)
+def norm(x: np.ndarray) -> float:
+    """The length of all of `x` as one vector, without underflow or overflow: squares of 1e-200 are 0."""
+    largest = np.abs(x).max()
+    if not 0 < largest < np.inf:
+        return float(largest)
+    with np.errstate(over="ignore"):
+        return float(largest * np.linalg.norm(x / largest))
 
 
 def _ratio(first: float, last: float) -> float:
-    return float(first / last) if last else float("nan")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.divide(first, last)) if last else float("nan")
