@@ -4,6 +4,8 @@ from micrograd.scopes import scope
 from viz.comparison.recording import recording
 from viz.comparison.result import Comparison
 from viz.comparison.run import compare
+from viz.depth.picture import draw_depth
+from viz.depth.result import Depth
 from viz.drawing import Drawing, draw
 from viz.frames import animate, frames
 from viz.graph import Graph, snapshot
@@ -18,6 +20,7 @@ from viz.uses.run import uses
 
 __all__ = [
     "Comparison",
+    "Depth",
     "Drawing",
     "Graph",
     "Page",
@@ -30,6 +33,7 @@ __all__ = [
     "animate",
     "compare",
     "draw",
+    "draw_depth",
     "draw_run",
     "draw_runs",
     "draw_uses",

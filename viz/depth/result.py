@@ -3,41 +3,73 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from viz import plain
+from viz.depth.table import table
+from viz.text import count
+
+Norms = tuple[float | None, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Depth:
-    """Norms of gradients along blocks, in the order in which they run. nan stands where nothing is known.
+    """Norms of gradients along blocks, in the order in which they run. Printed, a table.
 
     names    of the blocks
     inputs   at what each block reads from the one before it
     outputs  at what each block returns
-    weights  of all the parameters of a block together; 0.0 for a block that has none
+    weights  of all the parameters of a block together
+
+    None stands where there is no such gradient: at a first block's input that is data, for example, and for a block
+    without parameters. 0.0 is a gradient that is 0, or that never came; nan and inf are what the gradient holds.
     """
 
     names: tuple[str, ...]
-    inputs: tuple[float, ...]
-    outputs: tuple[float, ...]
-    weights: tuple[float, ...]
+    inputs: Norms
+    outputs: Norms
+    weights: Norms
 
     @property
     def at_inputs(self) -> float:
         """The gradient at the first block's input over that at the last one's."""
-        return _first_over_last(self.inputs)
+        return first_over_last(self.inputs)
 
     @property
     def at_outputs(self) -> float:
         """The gradient at the first block's output over that at the last one's."""
-        return _first_over_last(self.outputs)
+        return first_over_last(self.outputs)
 
     @property
     def at_weights(self) -> float:
         """The gradient of the first block's parameters over that of the last one's."""
-        return _first_over_last(self.weights)
+        return first_over_last(self.weights)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        found = {name: getattr(self, name) for name in ("names", "inputs", "outputs", "weights")}
+        ratios = {name: getattr(self, f"at_{name}") for name in ("inputs", "outputs", "weights")}
+        return plain.plain({**found, "first_over_last": ratios})
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __str__(self) -> str:
+        return table(self)
+
+    def __repr__(self) -> str:
+        return f"<Depth of {count(len(self), 'block')}: print it for the table>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """For notebooks and IPython: the table."""
+        printer.text(str(self))
 
 
-def _first_over_last(norms: tuple[float, ...]) -> float:
-    if not norms or not norms[-1]:
+def first_over_last(norms: Sequence[float | None]) -> float:
+    """The first norm over the last, of those that are known; nan where that is no number."""
+    known = [x for x in norms if x is not None]
+    if not known or not known[-1]:
         return math.nan
-    return norms[0] / norms[-1]
+    return float(known[0]) / float(known[-1])
