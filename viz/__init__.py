@@ -6,6 +6,7 @@ from viz.comparison.result import Comparison
 from viz.comparison.run import compare
 from viz.depth.picture import draw_depth
 from viz.depth.result import Depth
+from viz.depth.run import depth
 from viz.drawing import Drawing, draw
 from viz.frames import animate, frames
 from viz.graph import Graph, snapshot
@@ -32,6 +33,7 @@ __all__ = [
     "Uses",
     "animate",
     "compare",
+    "depth",
     "draw",
     "draw_depth",
     "draw_run",

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tensorgrad.nn.containers import ModuleDict, ModuleList, Sequential
+from tensorgrad.monitoring.blocks import chain, named_blocks, owner
 from tensorgrad.nn.module import Module
 from tensorgrad.settings import kind
 from tensorgrad.tensor import Tensor
-
-_CONTAINERS = (ModuleList, ModuleDict, Sequential)
 
 
 class Parts:
@@ -35,13 +33,13 @@ class Parts:
         self.parameters = trained
         self.foreign = {name for name, p in zip(self.names, trained, strict=True) if p not in named}
         self.untrained = {name: p for p, name in named.items() if p not in set(trained)}
-        found = dict(_blocks(model, "")) if isinstance(model, Module) else {}
-        owners = [_owner(name, found) for name in self.names]
+        found = dict(named_blocks(model)) if isinstance(model, Module) else {}
+        owners = [owner(name, found) for name in self.names]
         held = dict.fromkeys([*found, *owners])
         self.blocks = [name for name in held if name in owners or name in found]
         self.modules = {name: found.get(name) for name in self.blocks}
         self._owners = owners
-        self.chain = _chain(self.blocks, found)
+        self.chain = chain(self.blocks, found)
         self._place()
 
     def in_order_of(self, calls: Iterable[str]) -> None:
@@ -96,36 +94,3 @@ def _named_parameters(model: Any) -> dict[Tensor, str]:
         if not isinstance(p, Tensor) or not isinstance(name, str):
             raise TypeError(f"monitor: takes a Module, or Tensors by name, got {kind(p)} under {name!r}")
     return {p: name for name, p in pairs}
-
-
-def _blocks(module: Module, prefix: str) -> list[tuple[str, Module]]:
-    """The parts of a model that a person would call its blocks: its children, with containers opened, and a child that
-    is all there is opened too."""
-    children = [(name, child) for name, child in module.named_children() if any(True for _ in child.parameters())]
-    if len(children) == 1 and not isinstance(children[0][1], _CONTAINERS) and not module._parameters:
-        name, child = children[0]
-        inside = _blocks(child, f"{prefix}{name}.")
-        return inside or [(f"{prefix}{name}", child)]
-    found = []
-    for name, child in children:
-        if isinstance(child, _CONTAINERS):
-            found += _blocks(child, f"{prefix}{name}.")
-        else:
-            found.append((f"{prefix}{name}", child))
-    return found
-
-
-def _owner(parameter: str, blocks: Mapping[str, Module]) -> str:
-    """The block that a parameter belongs to; one that lies in none of them is a block of its own."""
-    owners = [name for name in blocks if parameter == name or parameter.startswith(f"{name}.")]
-    return max(owners, key=len) if owners else parameter
-
-
-def _chain(blocks: list[str], found: Mapping[str, Module]) -> list[str]:
-    rows: dict[str, list[str]] = {}
-    for name in blocks:
-        container, _, last = name.rpartition(".")
-        if name in found and last.isdigit():
-            rows.setdefault(container, []).append(name)
-    longest = max(rows.values(), key=len, default=[])
-    return longest if len(longest) > 1 else [name for name in blocks if name in found]

@@ -68,8 +68,8 @@ class Depth:
 
 
 def first_over_last(norms: Sequence[float | None]) -> float:
-    """The first norm over the last, of those that are known; nan where that is no number."""
+    """The first norm over the last, of those that are known; nan where the last is 0 or not finite, or none is."""
     known = [x for x in norms if x is not None]
-    if not known or not known[-1]:
+    if not known or not 0 < known[-1] < math.inf:
         return math.nan
     return float(known[0]) / float(known[-1])
