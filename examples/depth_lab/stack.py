@@ -145,7 +145,7 @@ def norm(x: np.ndarray) -> float:
     if not 0 < largest < np.inf:
         return float(largest)
     with np.errstate(over="ignore"):
-        return float(largest * np.linalg.norm(x / largest))
+        return float(largest * np.sqrt(np.square(x / largest).sum()))
 
 
 def _ratio(first: float, last: float) -> float:
