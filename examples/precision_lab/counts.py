@@ -12,7 +12,7 @@ from precision_lab.formats import Format
 LEAST, MOST = -149, 127
 """Binary exponents of float32's positive numbers: 2**-149 is the smallest."""
 
-_AT_ONCE = 1 << 18  # numbers of an array that are looked at together: what is computed of them stays in the cache
+_AT_ONCE = 1 << 16  # numbers of an array that are looked at together: what is computed of them stays in the cache
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def counted(values: np.ndarray | Iterable[np.ndarray], kind: Format, scale: floa
         both = finite & kept
         x, y = (before, after) if both.all() else (before[both], after[both])
         x = x.astype(np.float64)  # squares of float32's numbers are far from this type's limits
-        products += (x @ y, x @ x, y @ y)
+        products += [np.einsum("i,i", a, b) for a, b in ((x, y), (x, x), (y, y))]  # BLAS would start threads
     between, ours, theirs = products
     cosine = float(between / np.sqrt(ours) / np.sqrt(theirs)) if ours and theirs else float("nan")
     return Counts(*map(int, numbers), cosine=cosine)
@@ -98,6 +98,13 @@ def histogram(values: np.ndarray | Iterable[np.ndarray]) -> np.ndarray:
         _, exponents = np.frexp(size[(size > 0) & np.isfinite(size)])
         found += np.bincount(exponents.astype(np.int64) - 1 - LEAST, minlength=len(found))
     return found
+
+
+def scaled(values: np.ndarray | Iterable[np.ndarray], scale: float) -> Iterator[np.ndarray]:
+    """float32 numbers multiplied by `scale`, in pieces: as float32, as a scaled loss makes them. One may become inf."""
+    for part in _parts(values):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            yield (part.astype(np.float64) * scale).astype(np.float32)
 
 
 def _parts(values: np.ndarray | Iterable[np.ndarray]) -> Iterator[np.ndarray]:

@@ -1,0 +1,124 @@
+"""What formats of 16 and 8 bits do to a model's gradients: what is rounded to 0, and what a loss scale saves.
+
+    python examples/precision.py
+    python examples/precision.py runs/char-gpt/checkpoint.npz -o precision.html -o precision.png
+    python examples/precision.py my_gradients.npz --scale 1024 --json
+
+FILE is a checkpoint of char_gpt.py, whose model's gradients are taken on a batch of its text, or any .npz of arrays,
+each of which is a gradient. Without it the character model is trained for a few hundred steps first. A loss scale
+multiplies the loss, and with it all gradients, before they are rounded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from chars.settings import Settings
+from chars.training import train
+from common.errors import Refused
+from common.script import Parser, ended
+from precision_lab.formats import NAMES, NEEDS, Format, format_of, formats
+from precision_lab.gradients import Gradients, gradients_of, gradients_of_result
+from precision_lab.picture import draw
+from precision_lab.report import reported
+from precision_lab.table import printed
+
+from viz.kit.page import check_suffix as check_page
+from viz.training import paper
+
+NAME = "precision.py"
+STEPS = 300
+SCALE = 65_536.0
+"""Where GradScaler starts."""
+
+LONG = 20_000_000  # values that take so long that it is said
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Report as the command line says. Returns the exit status: 0, or 2 for bad input."""
+    return ended(NAME, lambda: report(parser().parse_args(given)))
+
+
+def report(given: argparse.Namespace) -> None:
+    """Print, and write the pages and pictures. Raises Refused and UserError for input that cannot be used."""
+    _check(given)
+    kinds = chosen(given.formats)
+    gradients = found(given).divided(given.divide)
+    values = sum(array.size for array in gradients.arrays.values())
+    if values > LONG:
+        print(f"{NAME}: rounding {values:,} values ...", file=sys.stderr)
+    numbers = reported(gradients, kinds, given.scale)
+    print(json.dumps(numbers, indent=2, allow_nan=False) if given.json else printed(numbers))
+    for path in given.output:
+        if _is_page(path):
+            raise Refused("pages come later")
+        draw(numbers, path, theme=given.theme)
+        if not given.json:
+            print(f"\npicture: {path}")
+
+
+def found(given: argparse.Namespace) -> Gradients:
+    """The gradients that the options name."""
+    if given.file is not None:
+        return gradients_of(given.file)
+    steps = STEPS if given.steps is None else given.steps
+    print(f"{NAME}: no FILE is given, so the character model is trained first, {steps:,} steps", file=sys.stderr)
+    return gradients_of_result(train(Settings(steps=steps), every=steps, monitor=False, progress=True))
+
+
+def chosen(names: str | None) -> list[Format]:
+    """The formats of names that commas divide; None for all that there are."""
+    if names is None:
+        kinds = formats()
+        if len(kinds) < len(NAMES):
+            print(f"{NAME}: only fp16 is shown: {NEEDS}", file=sys.stderr)
+        return kinds
+    wanted = list(dict.fromkeys(name.strip() for name in names.split(",")))
+    for name in wanted:
+        if name not in NAMES:
+            raise Refused(f"--formats: there is none of the name {name!r}; there are {', '.join(NAMES)}")
+    try:
+        return [format_of(name) for name in wanted]
+    except ImportError:
+        raise Refused(f"--formats {names}: {NEEDS}") from None
+
+
+def _check(given: argparse.Namespace) -> None:
+    """What can be said at once is said before anything takes time."""
+    for name in ("scale", "divide"):
+        value = getattr(given, name)
+        if not (math.isfinite(value) and 2.0**-126 <= value < 2.0**128):
+            raise Refused(f"--{name} is {value:g}; it must be a positive number that float32 can hold")
+    if given.steps is not None and given.file is not None:
+        raise Refused(f"--steps is for a model that is trained now: leave it out, or {given.file!r}")
+    for path in given.output:
+        if not _is_page(path) and Path(path).suffix.lower() not in paper.SUFFIXES:
+            raise Refused(
+                f"-o {path}: name a page, .html, or a picture, {', '.join(paper.SUFFIXES[:-1])} or {paper.SUFFIXES[-1]}"
+            )
+
+
+def _is_page(path: str) -> bool:
+    return Path(path).suffix.lower() in (".html", ".htm")
+
+
+def parser() -> argparse.ArgumentParser:
+    found = Parser(prog=NAME, description=__doc__.splitlines()[0])
+    found.add_argument("file", nargs="?", metavar="FILE", help="a checkpoint of char_gpt.py, or an .npz of gradients")
+    found.add_argument("--steps", metavar="N", type=int, help=f"of training, where there is no FILE ({STEPS})")
+    found.add_argument("--scale", metavar="S", type=float, default=SCALE, help=f"the loss scale ({SCALE:g})")
+    found.add_argument("--divide", metavar="K", type=float, default=1.0, help="divide the loss by K first (1)")
+    found.add_argument("--formats", metavar="NAMES", help=f"which, with commas between ({','.join(NAMES)})")
+    found.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help="a page or a picture; again")
+    found.add_argument("--theme", choices=paper.THEMES, default="light", help="of the picture (light)")
+    found.add_argument("--json", action="store_true", help="the numbers as one JSON object on stdout")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""Arrays of numbers in an `.npz` file, as float32. Nothing in a file is ever run: pickles are not read."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from common.errors import Refused
+
+from viz.text import clip, count, visible
+
+_STRUCTURE = "structure.json"  # beside the arrays in what tensorgrad.save writes
+_SUFFIX = ".npy"
+_UNREADABLE = (
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading raises where bytes are missing or were changed."""
+
+
+def is_checkpoint(path: str | Path) -> bool:
+    """Whether char_gpt.py, of this version or another, wrote the file. Raises Refused for one that is no archive."""
+    with _archive(path) as archive:
+        if _STRUCTURE not in archive.namelist():
+            return False
+        value = json.loads(archive.read(_STRUCTURE))["value"]
+        entries = value.get("dict", []) if isinstance(value, dict) else []
+        return any(name == "format" and str(content).startswith("char_gpt") for name, content in entries)
+
+
+def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], list[str]]:
+    """All arrays by their names, as float32, and what was lost by that, a sentence for each array that lost something.
+
+    Raises Refused where the file is missing, damaged or holds something else, or no numbers at all.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    remarks: list[str] = []
+    with _archive(path) as archive:
+        for entry in archive.namelist():
+            if entry.endswith(_SUFFIX):
+                name = entry.removesuffix(_SUFFIX)
+                _check_kind(archive, entry, path)
+                with archive.open(entry) as file:
+                    array = np.lib.format.read_array(file, allow_pickle=False)
+                arrays[name], lost = _as_float32(array)
+                remarks += [f"{_named(name)}, {array.dtype}, {lost}"] if lost else []
+    if not arrays:
+        raise Refused(f"{str(path)!r} has no arrays in it: give what numpy.savez(file, name=gradient, ...) wrote")
+    if not any(array.size for array in arrays.values()):
+        raise Refused(f"{str(path)!r} has no numbers in it: {count(len(arrays), 'array')}, empty")
+    return arrays, remarks
+
+
+def _check_kind(archive: zipfile.ZipFile, entry: str, path: str | Path) -> None:
+    """Refuse what is no array of real numbers by its header, before it is read."""
+    with archive.open(entry) as file:
+        first = np.lib.format.read_magic(file) == (1, 0)
+        header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+        dtype = header(file)[2]
+    if dtype.kind not in "fiu":
+        hint = ", which NumPy writes bfloat16 and fp8 as" if dtype.kind == "V" and dtype.names is None else ""
+        raise Refused(
+            f"{str(path)!r}: the array {_named(entry.removesuffix(_SUFFIX))} is of {_kind(dtype)}{hint}; gradients are "
+            "real numbers: save it as float32"
+        )
+
+
+def _kind(dtype: np.dtype) -> str:
+    return "Python objects" if dtype.hasobject else clip(str(dtype))
+
+
+def _as_float32(array: np.ndarray) -> tuple[np.ndarray, str]:
+    """The array as float32, and what of it that type could not hold, in words, "" for nothing."""
+    with np.errstate(over="ignore", under="ignore"):
+        made = array.astype(np.float32, copy=False)
+    if array.dtype.itemsize <= made.dtype.itemsize or array.dtype.kind != "f":
+        return made, ""
+    over = np.count_nonzero(np.isfinite(array) & ~np.isfinite(made))
+    under = np.count_nonzero((array != 0) & (made == 0))
+    parts = [f"{count(over, 'value')} above 3.4e+38 became inf"] if over else []
+    parts += [f"{count(under, 'value')} below 7e-46 became 0"] if under else []
+    return made, f"is read as float32: {', '.join(parts)}." if parts else ""
+
+
+@contextmanager
+def _archive(path: str | Path) -> Iterator[zipfile.ZipFile]:
+    """The open archive. What cannot be read in the block is Refused."""
+    if str(path) == "":
+        raise Refused("the path of the gradients is empty: give a checkpoint of char_gpt.py, or an .npz of arrays")
+    try:
+        with Path(path).open("rb") as file, zipfile.ZipFile(file) as archive:
+            yield archive
+    except FileNotFoundError:
+        raise Refused(f"there is no file {str(path)!r}") from None
+    except IsADirectoryError:
+        raise Refused(f"{str(path)!r} is a folder: give the path of an .npz file in it") from None
+    except _UNREADABLE as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise Refused(
+            f"{str(path)!r} is no .npz file, or is damaged ({clip(reason, 120)}): give a checkpoint of char_gpt.py, or "
+            "what numpy.savez wrote"
+        ) from None
+
+
+def _named(name: str) -> str:
+    return repr(clip(visible(name)))
