@@ -24,11 +24,11 @@ from common.errors import Refused
 from common.script import Parser, ended
 from precision_lab.formats import NAMES, NEEDS, Format, format_of, formats
 from precision_lab.gradients import Gradients, gradients_of, gradients_of_result
+from precision_lab.page.page import page
 from precision_lab.picture import draw
 from precision_lab.report import reported
 from precision_lab.table import printed
 
-from viz.kit.page import check_suffix as check_page
 from viz.training import paper
 
 NAME = "precision.py"
@@ -52,14 +52,16 @@ def report(given: argparse.Namespace) -> None:
     values = sum(array.size for array in gradients.arrays.values())
     if values > LONG:
         print(f"{NAME}: rounding {values:,} values ...", file=sys.stderr)
-    numbers = reported(gradients, kinds, given.scale)
+    numbers = reported(gradients, kinds, SCALE if given.scale is None else given.scale)
     print(json.dumps(numbers, indent=2, allow_nan=False) if given.json else printed(numbers))
     for path in given.output:
         if _is_page(path):
-            raise Refused("pages come later")
-        draw(numbers, path, theme=given.theme)
+            start = 1.0 if given.scale is None else given.scale
+            page(gradients.arrays, gradients.about, start).save(path)
+        else:
+            draw(numbers, path, theme=given.theme)
         if not given.json:
-            print(f"\npicture: {path}")
+            print(f"\n{'page' if _is_page(path) else 'picture'}: {path}")
 
 
 def found(given: argparse.Namespace) -> Gradients:
@@ -92,8 +94,10 @@ def _check(given: argparse.Namespace) -> None:
     """What can be said at once is said before anything takes time."""
     for name in ("scale", "divide"):
         value = getattr(given, name)
-        if not (math.isfinite(value) and 2.0**-126 <= value < 2.0**128):
-            raise Refused(f"--{name} is {value:g}; it must be a positive number that float32 can hold")
+        if value is not None and not (math.isfinite(value) and 2.0**-126 <= value < 2.0**128):
+            raise Refused(f"--{name} is {value:g}; it must be a number from 1.2e-38 to 3.4e+38")
+    if given.steps is not None and given.steps < 1:
+        raise Refused(f"--steps is {given.steps}; it must be 1 or more")
     if given.steps is not None and given.file is not None:
         raise Refused(f"--steps is for a model that is trained now: leave it out, or {given.file!r}")
     for path in given.output:
@@ -101,6 +105,8 @@ def _check(given: argparse.Namespace) -> None:
             raise Refused(
                 f"-o {path}: name a page, .html, or a picture, {', '.join(paper.SUFFIXES[:-1])} or {paper.SUFFIXES[-1]}"
             )
+        if not _is_page(path):
+            paper.module("figure")  # says that matplotlib is missing
 
 
 def _is_page(path: str) -> bool:
@@ -111,7 +117,7 @@ def parser() -> argparse.ArgumentParser:
     found = Parser(prog=NAME, description=__doc__.splitlines()[0])
     found.add_argument("file", nargs="?", metavar="FILE", help="a checkpoint of char_gpt.py, or an .npz of gradients")
     found.add_argument("--steps", metavar="N", type=int, help=f"of training, where there is no FILE ({STEPS})")
-    found.add_argument("--scale", metavar="S", type=float, default=SCALE, help=f"the loss scale ({SCALE:g})")
+    found.add_argument("--scale", metavar="S", type=float, help=f"the loss scale ({SCALE:g})")
     found.add_argument("--divide", metavar="K", type=float, default=1.0, help="divide the loss by K first (1)")
     found.add_argument("--formats", metavar="NAMES", help=f"which, with commas between ({','.join(NAMES)})")
     found.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help="a page or a picture; again")

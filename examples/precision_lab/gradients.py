@@ -10,10 +10,10 @@ from chars.checkpoint import fitting, load
 from chars.corpus import Corpus
 from chars.settings import Settings
 from chars.training import Batches, Result, backward, build_model
-from precision_lab.arrays import is_checkpoint, read_arrays
 from surprise import trained_on
 
 import tensorgrad
+from precision_lab.arrays import is_checkpoint, read_arrays
 from tensorgrad.models import GPT
 from viz.text import count
 

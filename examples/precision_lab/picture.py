@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from chars.surprise.words import percent
-from precision_lab.wording import size
 
+from precision_lab.wording import size
 from viz.text import clip, visible
 from viz.training import paper
 
@@ -123,7 +123,7 @@ def _histogram(axes: Any, report: dict[str, Any], which: str, theme: paper.Theme
         axes.axvline(x, color=theme.muted, linewidth=1, linestyle=paper.DASHES[1])
     if heights.any():
         axes.legend(
-            loc="upper left", fontsize=paper.SMALL, facecolor=theme.ground, edgecolor=theme.line, labelcolor=theme.ink
+            loc="best", fontsize=paper.SMALL, facecolor=theme.ground, edgecolor=theme.line, labelcolor=theme.ink
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from precision_lab.blocks import block_of
 from precision_lab.counts import LEAST, Counts, counted, histogram, scaled
 from precision_lab.formats import Format

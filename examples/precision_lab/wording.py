@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from chars.surprise.words import percent
+
 from viz.text import short
 
 
@@ -38,11 +39,12 @@ def sentences(report: dict[str, Any]) -> list[str]:
 def source(report: dict[str, Any]) -> str:
     """The source's figures, and why these are others."""
     theirs = report["source"]
+    values, lost = (f"{theirs[which] / 1e6:.3g} million" for which in ("values", "lost_fp16"))
     return (
-        f"Source, {theirs['model']}: {percent(theirs['share_lost_fp16'])} of {theirs['values'] / 1e6:.0f} million values "
-        f"rounded to 0 in fp16, none in bf16; at the scale {theirs['scale']:,}, all but {theirs['lost_fp16_scaled']:,} of "
-        f"these {theirs['lost_fp16'] / 1e6:.1f} million were kept, and {theirs['overflowed_fp16_scaled']} overflowed. "
-        "Other models have other numbers: what counts is how small their gradients are."
+        f"Source, {theirs['model']}: {percent(theirs['share_lost_fp16'])} of {values} values rounded to 0 in fp16, "
+        f"none in bf16; at the scale {theirs['scale']:,}, all but {theirs['lost_fp16_scaled']:,} of these {lost} were kept, "
+        f"and {theirs['overflowed_fp16_scaled']} overflowed. Other models have other numbers: what counts is how small "
+        "their gradients are."
     )
 
 
