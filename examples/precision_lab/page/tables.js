@@ -1,0 +1,39 @@
+// The numbers as tables: all formats at this scale, and the parts of the model in the chosen format.
+
+function formatRows(group, kinds, state) {
+  return kinds.map((kind) => {
+    const { lost, short, overflowed } = countedAt(group, kind, state.power);
+    const cells = [lost, short, overflowed].map((n) => shareCell(n, group.nonzero));
+    return html("tr", kind === state.kind ? { class: "current" } : {}, html("th", { scope: "row" }, kind.name), ...cells, html("td", {}, ...scalesText(group, kind)));
+  });
+}
+
+function shareCell(n, all) {
+  return html("td", {}, countText(n), html("small", {}, n ? shareOf(n, all) : "\u00a0"));
+}
+
+// The scales that suit, short: "2^4 to 2^17".
+function scalesText(group, kind) {
+  if (!group.nonzero) return ["any", html("small", {}, "\u00a0")];
+  const { from, to } = bestScales(group, kind);
+  if (from === null || to === null || from > to) {
+    return ["none", html("small", {}, ...(to === null ? ["all overflow"] : ["overflow above ", ...powerOf(to)]))];
+  }
+  return [...powerOf(from), " to ", ...powerOf(to), html("small", {}, "\u00a0")];
+}
+
+function powerOf(power) {
+  return ["2", html("sup", {}, String(power).replace("-", MINUS_SIGN))];
+}
+
+// Rows that choose their group.
+function groupRows(groups, state, choose) {
+  return groups.map((group) => {
+    const { lost, overflowed } = countedAt(group, state.kind, state.power);
+    const name = html("button", { type: "button", title: "Show it alone" }, group.name);
+    name.addEventListener("click", () => choose(group));
+    const cells = [shareCell(lost, group.nonzero), shareCell(overflowed, group.nonzero)];
+    const all = html("td", {}, countText(group.nonzero));
+    return html("tr", group === state.group ? { class: "current" } : {}, html("td", {}, name), all, ...cells);
+  });
+}

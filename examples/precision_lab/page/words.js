@@ -1,0 +1,82 @@
+// What is said of the numbers, in sentences.
+
+const GRAD_SCALER = { start: 16, interval: 2000 }; // torch's: 65,536, and how many good steps before it grows
+
+function countText(n) {
+  return n.toLocaleString("en-US");
+}
+
+function shareOf(n, all) {
+  const share = all ? n / all : 0;
+  let digits = 3;
+  while (share < 1 && digits < 9 && Number(generalText(100 * share, digits)) === 100) digits++;
+  return `${generalText(100 * share, digits)} %`;
+}
+
+// 65,536, or in few digits where it is very large or small.
+function scaleText(power) {
+  return power >= 0 && power < 50 ? countText(2 ** power) : shortText(2 ** power, power < 0 && power >= -10 ? 10 : 3);
+}
+
+// A limit of a format: 65,504, and 5.96e-08.
+function limitText(x) {
+  return x >= 1000 && x < 1e9 ? countText(x) : shortText(x, 3);
+}
+
+function groupText(group) {
+  return group.kind === "all" ? "the whole gradient" : `the gradient of ${group.name}`;
+}
+
+// What the format does to the group's numbers at a scale.
+function outcomeText(group, kind, power) {
+  const { nonzero } = group;
+  if (!group.values) return `There are no numbers in ${groupText(group)}.`;
+  const odd = group.odd ? ` ${countText(group.odd)} more ${group.odd === 1 ? "is" : "are"} inf or nan at any scale.` : "";
+  if (!nonzero) return `There is nothing to lose in ${groupText(group)}: ${group.zero ? `${countText(group.zero)} of its numbers are 0` : "it has no finite number"}.${odd}`;
+  const { lost, short, overflowed } = countedAt(group, kind, power);
+  const one = nonzero === 1 ? "value" : "values";
+  return (
+    `At scale ${scaleText(power)}, ${kind.name} rounds ${amountOf(lost, nonzero)} of ${countText(nonzero)} nonzero ${one} to zero, ` +
+    `keeps ${amountOf(short, nonzero)} with fewer digits, and ${overflowed ? `${amountOf(overflowed, nonzero)} overflow` : "none overflows"}.${odd}`
+  );
+}
+
+function amountOf(n, all) {
+  return n ? `${countText(n)} (${shareOf(n, all)})` : "none";
+}
+
+// Which scales suit the group.
+function bestText(group, kind) {
+  const { from, to } = bestScales(group, kind);
+  if (!group.nonzero) return "";
+  if (from === null) return `At no scale does ${kind.name} keep all of ${groupText(group)} from zero.`;
+  if (to === null) return `At every scale something overflows in ${kind.name}.`;
+  if (from > to) {
+    return `No scale suits all: ${kind.name} loses nothing from ${scaleText(from)} on, and overflows above ${scaleText(to)}.`;
+  }
+  if (from === to) return `At scale ${scaleText(from)}, and at no other power of two, nothing is lost and nothing overflows.`;
+  return `From scale ${scaleText(from)} to ${scaleText(to)} nothing is lost and nothing overflows.`;
+}
+
+// What GradScaler does at this scale: it looks at the whole gradient.
+function stepText(whole, kind, power) {
+  const without = kind.name === "bf16" ? " It is rarely used with bf16, which has float32's range." : "";
+  if (whole.odd) {
+    return `${countText(whole.odd)} of the whole gradient's numbers ${whole.odd === 1 ? "is" : "are"} inf or nan before the scale: GradScaler skips this step and halves the scale, whatever it is.${without}`;
+  }
+  const { overflowed } = countedAt(whole, kind, power);
+  if (overflowed) {
+    return `${countText(overflowed)} of the whole gradient ${overflowed === 1 ? "overflows" : "overflow"}, so GradScaler skips this step and halves the scale, to ${scaleText(power - 1)}.${without}`;
+  }
+  const again = power ? `divides it by ${scaleText(power)} again and makes the step` : "makes the step";
+  return `Nothing of the whole gradient overflows: GradScaler ${again}. After ${countText(GRAD_SCALER.interval)} such steps in a row it doubles the scale.${without}`;
+}
+
+// Its way from where it starts, were the gradient the same at each step.
+function wayText(whole, kind) {
+  if (whole.odd) return "With inf or nan in the gradient every step is skipped, and halving the scale never ends it.";
+  const way = halvings(whole, kind, GRAD_SCALER.start);
+  const step = ([power, overflowed]) => `${scaleText(power)}: ${overflowed ? `${countText(overflowed)} overflow, skipped` : "none overflows, the step is made"}`;
+  const shown = way.length > 6 ? [...way.slice(0, 3).map(step), `${way.length - 5} more halvings`, ...way.slice(-2).map(step)] : way.map(step);
+  return `With this gradient at each step. ${shown.join("; ")}.`;
+}
