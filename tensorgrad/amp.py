@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorgrad import missing
 from tensorgrad.node import new, quiet
+from tensorgrad.noise import warn
 from tensorgrad.optim.optimizer import Optimizer
 from tensorgrad.parameters import own_gradient
 from tensorgrad.settings import real, whole
@@ -16,6 +17,14 @@ from tensorgrad.tensor import Tensor
 
 _READY, _UNSCALED, _STEPPED = "ready", "unscaled", "stepped"
 _DEVICES = ("cpu", "cuda")
+
+
+class _OrderError(RuntimeError, AssertionError):
+    """Calls in an order that makes no sense: a RuntimeError, and an AssertionError where torch raises that."""
+
+
+class _SettingError(ValueError, AssertionError):
+    """A setting that makes no sense: a ValueError, and an AssertionError as in torch."""
 
 
 class GradScaler:
@@ -46,9 +55,9 @@ class GradScaler:
         growth_factor = real("GradScaler", "growth_factor", growth_factor)
         backoff_factor = real("GradScaler", "backoff_factor", backoff_factor)
         if enabled and not growth_factor > 1:
-            raise ValueError(f"GradScaler: growth_factor is {growth_factor}; it must be above 1")
+            raise _SettingError(f"GradScaler: growth_factor is {growth_factor}; it must be above 1")
         if enabled and not 0 < backoff_factor < 1:
-            raise ValueError(f"GradScaler: backoff_factor is {backoff_factor}; it must be between 0 and 1")
+            raise _SettingError(f"GradScaler: backoff_factor is {backoff_factor}; it must be between 0 and 1")
         self._enabled = enabled
         self._scale = np.float32(real("GradScaler", "init_scale", init_scale))
         self._growth_factor = growth_factor
@@ -97,7 +106,7 @@ class GradScaler:
         params = [p for group in optimizer.param_groups for p in group["params"]]
         if any(p._grad is not None and p._grad.dtype == np.float16 for p in params):
             raise ValueError("GradScaler.unscale_: the gradients are float16; keep the parameters in float32")
-        inverse = np.float32(1 / float(self._scale))
+        inverse = np.float32(1 / np.float64(self._scale))  # inf for a scale of 0
         for g in [g for p in params if (g := own_gradient(p)) is not None]:
             finite = bool(np.isfinite(g).all())
             self._found_inf[optimizer] = self._found_inf.get(optimizer, False) or not finite
@@ -106,7 +115,8 @@ class GradScaler:
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """optimizer.step(), with gradients divided by the scale; no step where one of them is inf or nan.
 
-        Raises RuntimeError when called twice before `update`, or where no parameter has a gradient.
+        Returns what optimizer.step() does, None where there was no step. Raises RuntimeError when called twice before
+        `update`, or where no parameter has a gradient.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -118,7 +128,7 @@ class GradScaler:
         if self._stages.get(optimizer, _READY) == _READY:
             self.unscale_(optimizer)
         if optimizer not in self._found_inf:
-            raise RuntimeError("GradScaler.step: no parameter of this optimizer has a gradient: call backward() first")
+            raise _OrderError("GradScaler.step: no parameter of this optimizer has a gradient: call backward() first")
         self._stages[optimizer] = _STEPPED
         return None if self._found_inf[optimizer] else optimizer.step(**kwargs)
 
@@ -131,13 +141,22 @@ class GradScaler:
         if new_scale is not None:
             self._scale = np.float32(float(new_scale))
         elif not self._found_inf:
-            raise RuntimeError("GradScaler.update: no gradients were looked at since the last one: call step() first")
+            raise _OrderError("GradScaler.update: no gradients were looked at since the last one: call step() first")
         elif any(self._found_inf.values()):
-            self._scale = np.float32(self._scale * np.float32(self._backoff_factor))
-            self._growth_tracker = 0
+            self._back_off()
         else:
             self._grow()
         self._stages, self._found_inf = {}, {}
+
+    @quiet
+    def _back_off(self) -> None:
+        before, self._scale = self._scale, np.float32(self._scale * np.float32(self._backoff_factor))
+        self._growth_tracker = 0
+        if before and not self._scale:
+            warn(
+                "GradScaler.update: the scale has become 0, after gradients with inf or nan again and again: all "
+                "gradients will be 0 / 0 = nan, and the next step makes the parameters nan. Look for nan in the loss"
+            )
 
     @quiet
     def _grow(self) -> None:
@@ -149,7 +168,7 @@ class GradScaler:
 
     def _check_scaled(self, method: str) -> None:
         if not self._has_scaled:
-            raise RuntimeError(f"GradScaler.{method}: nothing was scaled yet: call scale(loss).backward() first")
+            raise _OrderError(f"GradScaler.{method}: nothing was scaled yet: call scale(loss).backward() first")
 
     def get_scale(self) -> float:
         """The scale; 1.0 if not enabled."""
@@ -176,6 +195,13 @@ class GradScaler:
 
     def set_growth_interval(self, new_interval: int) -> None:
         self._growth_interval = new_interval
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy. Raises RuntimeError between a step and `update`: what was found of the gradients belongs
+        to optimizers, which a copy has not."""
+        if self._stages:
+            raise _OrderError("GradScaler: it is copied or pickled in the middle of a step: call update() first")
+        return self.__dict__.copy()
 
     def state_dict(self) -> dict[str, Any]:
         """Scale, settings and the count of good updates; empty if not enabled."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
+import warnings
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import require_torch
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
 
 import tensorgrad
 from tensorgrad import Tensor, amp, optim
@@ -187,3 +193,176 @@ def test_a_scale_that_is_no_number_is_not_loaded():
     with pytest.raises(TypeError, match=r"GradScaler.load_state_dict: growth_factor is a number, got 'x'"):
         scaler.load_state_dict(scaler.state_dict() | {"scale": 2.0, "growth_factor": "x"})
     assert scaler.get_scale() == 65536.0
+
+
+# -- whole runs beside torch's -----------------------------------------------------------------------------------------
+
+
+EVENTS = ("good", "inf in both", "nan in the first", "inf in the second", "first without gradients", "set the scale")
+
+
+def many_steps(library: ModuleType, events: list[str], unscale: bool, start_again: int) -> list[list[float]]:
+    """Scale, growth count, learning rate, parameters and AdamW's moments after each event: two optimizers, one scaler,
+    a schedule; at step `start_again` the scaler is replaced by one with its state."""
+    w, v = parameter(library, 1.0, -2.0, 3.0), parameter(library, 0.5)
+    first, second = library.optim.AdamW([w], lr=0.1), library.optim.SGD([v], lr=0.05, momentum=0.9)
+    schedule = library.optim.lr_scheduler.ExponentialLR(first, 0.9)
+    settings = {"init_scale": 2.0**10, "growth_interval": 2}
+    scaler = library.amp.GradScaler("cpu", **settings)
+    calls: list[str] = []
+    for optimizer, name in ((first, "first"), (second, "second")):
+        optimizer.register_step_pre_hook(lambda o, args, kwargs, name=name: calls.append(f"before {name}"))
+        optimizer.register_step_post_hook(lambda o, args, kwargs, name=name: calls.append(f"after {name}"))
+    found = []
+    for number, event in enumerate(events):
+        if number == start_again:
+            state = scaler.state_dict()
+            scaler = library.amp.GradScaler("cpu")
+            scaler.load_state_dict(state)
+        first.zero_grad()
+        second.zero_grad()
+        scaler.scale((v * v).sum() if event == "first without gradients" else (w * w).sum() * (v * v).sum()).backward()
+        if event in ("inf in both", "nan in the first"):
+            w.grad[1] = INF if event == "inf in both" else float("nan")
+        if event in ("inf in both", "inf in the second"):
+            v.grad[0] = -INF
+        stepping = [second] if event == "first without gradients" else [first, second]
+        if unscale:
+            for optimizer in stepping:
+                scaler.unscale_(optimizer)
+            library.nn.utils.clip_grad_norm_([w, v], 0.5)
+        returned = [scaler.step(optimizer) for optimizer in stepping]
+        scaler.update(*[32.0] if event == "set the scale" else [])
+        if stepping[0] is first:
+            with warnings.catch_warnings():  # a schedule that steps before the optimizer ever did
+                warnings.simplefilter("ignore")
+                schedule.step()
+        moments = [n for name in ("step", "exp_avg", "exp_avg_sq") for n in listed(first.state[w].get(name, [0.0]))]
+        found.append([scaler.get_scale(), scaler.state_dict()["_growth_tracker"], first.param_groups[0]["lr"]])
+        found[-1] += [*w.tolist(), *v.tolist(), *moments, len(calls), len(returned) - returned.count(None)]
+    return found
+
+
+def listed(x: Any) -> list[float]:
+    return np.asarray(x.tolist() if hasattr(x, "tolist") else x, dtype=np.float64).reshape(-1).tolist()
+
+
+@limits(max_examples=25, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from(EVENTS), min_size=1, max_size=8), st.booleans(), st.integers(0, 8))
+def test_any_sequence_of_steps_is_torchs(events: list[str], unscale: bool, start_again: int) -> None:
+    ours, theirs = (many_steps(lib, events, unscale, start_again) for lib in (tensorgrad, require_torch()))
+    for step, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6, err_msg=f"step {step}: {events[step]}")
+
+
+def misused(library: ModuleType, calls: Any) -> tuple[bool, bool]:
+    """Whether the calls raise a RuntimeError, and whether they raise an AssertionError."""
+    w = parameter(library, 1.0)
+    optimizer, scaler = library.optim.SGD([w], lr=0.1), library.amp.GradScaler("cpu")
+    try:
+        calls(scaler, optimizer, lambda: scaler.scale((w * w).sum()).backward())
+    except (RuntimeError, AssertionError) as error:
+        return isinstance(error, RuntimeError), isinstance(error, AssertionError)
+    return False, False
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        lambda s, o, back: s.step(o),
+        lambda s, o, back: s.unscale_(o),
+        lambda s, o, back: s.update(),
+        lambda s, o, back: s.update(2.0),
+        lambda s, o, back: (back(), s.unscale_(o), s.unscale_(o)),
+        lambda s, o, back: (back(), s.step(o), s.unscale_(o)),
+        lambda s, o, back: (back(), s.step(o), s.step(o)),
+        lambda s, o, back: (back(), s.update()),
+        lambda s, o, back: (back(), o.zero_grad(), s.step(o)),
+        lambda s, o, back: (back(), o.zero_grad(), s.unscale_(o), s.step(o)),
+        lambda s, o, back: (back(), s.step(o, closure=abs)),
+        lambda s, o, back: (back(), s.unscale_(o), pickle.dumps(s)),
+        lambda s, o, back: (back(), s.unscale_(o), s.update(), back(), s.unscale_(o)),
+    ],
+)
+def test_what_raises_in_torch_raises_so_here(torch: ModuleType, calls: Any) -> None:
+    ours, theirs = misused(tensorgrad, calls), misused(torch, calls)
+    assert any(ours) == any(theirs)
+    assert all(mine or not its for mine, its in zip(ours, theirs, strict=True)), (ours, theirs)
+
+
+def test_bad_factors_raise_what_they_do_in_torch(torch: ModuleType) -> None:
+    for factors in ({"growth_factor": 1.0}, {"backoff_factor": 1.0}):
+        for library in (tensorgrad, torch):
+            with pytest.raises(AssertionError):
+                library.amp.GradScaler("cpu", **factors)
+            library.amp.GradScaler("cpu", **factors, enabled=False)
+
+
+def clipped(library: ModuleType, order: str) -> tuple[list[float], float]:
+    """A step's change of the parameter, whose gradient is 6 and 8 long, clipped to a length of 1."""
+    w = parameter(library, 3.0, 4.0)
+    optimizer = library.optim.SGD([w], lr=1.0)
+    scaler = library.amp.GradScaler("cpu", init_scale=2.0**16)
+    scaler.scale((w * w).sum()).backward()
+    if order == "unscale, then clip":
+        scaler.unscale_(optimizer)
+    norm = library.nn.utils.clip_grad_norm_([w], 1.0)
+    scaler.step(optimizer)
+    return [a - b for a, b in zip([3.0, 4.0], w.tolist(), strict=True)], float(norm)
+
+
+def test_clipping_before_unscaling_leaves_almost_nothing(torch: ModuleType) -> None:
+    for library in (tensorgrad, torch):
+        right, norm = clipped(library, "unscale, then clip")
+        np.testing.assert_allclose([*right, norm], [0.6, 0.8, 10.0], rtol=1e-6)
+        wrong, norm = clipped(library, "clip, then unscale")  # clips 655,360 to 1, and then divides by 65,536
+        np.testing.assert_allclose(norm, 10.0 * 2**16, rtol=1e-6)
+        np.testing.assert_allclose(np.multiply(wrong, 2**16), [0.6, 0.8], atol=0.02)
+
+
+def underflowing(library: ModuleType) -> list[Any]:
+    w = parameter(library, 1.0)
+    optimizer, scaler = library.optim.SGD([w], lr=0.1), library.amp.GradScaler("cpu", init_scale=4 * 2.0**-149)
+    found = []
+    for bad in (True, True, True, False):
+        optimizer.zero_grad()
+        scaler.scale((w * w).sum()).backward()
+        if bad:
+            w.grad[0] = INF
+        scaler.step(optimizer)
+        scaler.update()
+        found.append([scaler.get_scale(), w.item(), w.grad.tolist()[0]])
+    return found
+
+
+def test_a_scale_that_is_halved_down_to_0(torch: ModuleType) -> None:
+    """As in torch, the step after that makes the parameters nan; here a warning comes before it."""
+    with pytest.warns(UserWarning, match="the scale has become 0"):
+        ours = underflowing(tensorgrad)
+    np.testing.assert_array_equal(ours, underflowing(torch))
+    assert np.isnan(ours[-1][1])
+
+
+def test_a_skipped_step_leaves_everything_and_returns_none() -> None:
+    w = Parameter([1.0, 2.0])
+    optimizer, scaler = optim.AdamW([w], lr=0.1), amp.GradScaler("cpu", init_scale=4.0)
+    stepped: list[int] = []
+    optimizer.register_step_post_hook(lambda *a: stepped.append(1))
+
+    def step(bad: bool) -> Any:
+        optimizer.zero_grad()
+        scaler.scale((w * w).sum()).backward()
+        if bad:
+            w.grad[0] = INF
+        found = scaler.step(optimizer)
+        scaler.update()
+        return found
+
+    step(False)
+    before = w.tolist(), copy.deepcopy(optimizer.state_dict()), optimizer.steps_taken
+    assert step(True) is None
+    assert (w.tolist(), optimizer.steps_taken, stepped) == (before[0], before[2], [1])
+    for name, value in before[1]["state"][0].items():
+        np.testing.assert_array_equal(optimizer.state[w][name].data, value.data)
+    step(False)
+    assert (len(stepped), scaler.get_scale()) == (2, 2.0)
