@@ -55,7 +55,8 @@ function throughHadamard(row) {
   for (let half = 1; half < row.length; half *= 2) {
     for (let start = 0; start < row.length; start += 2 * half) {
       for (let i = start; i < start + half; i++) {
-        const [a, b] = [row[i], row[i + half]];
+        const a = row[i];
+        const b = row[i + half];
         row[i] = a + b;
         row[i + half] = a - b;
       }
@@ -79,15 +80,18 @@ const DRAWS = {
   orthogonal: orthogonalDraws,
 };
 
-let drawnFor = "";
-let drawnLayers = [];
+const DRAWN_KINDS = 2; // of which the matrices are kept, at 50 MB for 100 layers of 256
+const drawnKept = new Map();
 
 // The matrices of the layers 1, 2, ..., each (width, width), row after row; they are to be multiplied by the gain.
-// Those of one seed and kind are kept: a slider asks for them again and again.
+// Those asked for last are kept: a slider asks for them again and again.
 function drawnWeights({ layers, initialisation, seed, width }) {
   const kind = INITIALISATIONS[initialisation].draws;
   const wanted = `${kind} ${seed} ${width}`;
-  if (wanted !== drawnFor) [drawnFor, drawnLayers] = [wanted, []];
-  while (drawnLayers.length < layers) drawnLayers.push(DRAWS[kind](seed, drawnLayers.length + 1, width));
-  return drawnLayers;
+  const drawn = drawnKept.get(wanted) ?? [];
+  drawnKept.delete(wanted);
+  drawnKept.set(wanted, drawn);
+  if (drawnKept.size > DRAWN_KINDS) drawnKept.delete(drawnKept.keys().next().value);
+  while (drawn.length < layers) drawn.push(DRAWS[kind](seed, drawn.length + 1, width));
+  return drawn;
 }

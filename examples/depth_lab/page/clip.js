@@ -1,0 +1,21 @@
+// What clip_grad_norm_ does to the weights' gradients of a stack.
+
+const CLIP_EPSILON = 1e-6; // torch's
+
+// weights  lengths of the gradients, layer by layer
+// Returns the length of all together before and after, the factor, and the lengths after.
+function clipped(weights, limit) {
+  const before = lengthOf(weights);
+  const factor = Math.min(1, limit / (before + CLIP_EPSILON));
+  return { before, factor, after: before * factor, weights: weights.map((length) => length * factor) };
+}
+
+function clipSentences({ before, factor }, limit, found) {
+  if (!Number.isFinite(before)) return "There is no length to clip: the numbers outgrow float64.";
+  const ratio = Number.isFinite(found.atWeights)
+    ? ` The first layer's gradient over the last one's, at the weights, is ${sizeText(found.atWeights)} before and after:` +
+      " clipping keeps a step from being too long, and mends nothing that vanishes."
+    : "";
+  if (factor === 1) return `The gradient is no longer than ${sizeText(limit)}, so it stays as it is.${ratio}`;
+  return `All layers shrink by the same factor: the arrow becomes shorter, and never turns (cosine 1).${ratio}`;
+}

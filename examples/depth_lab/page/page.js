@@ -1,0 +1,259 @@
+// The page: takes the stack from the controls and the address, measures it, and shows what came out.
+
+const SETTLED = 500; // milliseconds without a change, after which it is said aloud and the address is written
+const SHORT_NAMES = { gradient: "gradient", weights: "at weights", signal: "signal", kept: "kept" };
+
+let stack = data.stack;
+let kept = null; // { stack, found } of the curve that stays
+let limit = 1; // nanoGPT's
+let found = null;
+let placeAt = () => NaN;
+let waiting = 0;
+let settling = 0;
+
+// -- the controls -------------------------------------------------------------------------------------------
+
+function fillControls() {
+  for (const [name, step] of [["layers", 1], ["scale", 0.05]]) {
+    const [min, max] = data[name];
+    furnish(byId(name), { min, max }, []);
+    furnish(byId(`${name}-slider`), { min, max, step }, []);
+  }
+  for (const name of data.activations) {
+    const input = html("input", { type: "radio", name: "activation", value: name });
+    byId("activation").append(html("label", {}, input, html("span", {}, name)));
+  }
+  byId("initialisation").append(...Object.keys(data.initialisations).map((name) => html("option", { value: name }, name)));
+  byId("source").tBodies[0].append(...data.source.map(sourceRow));
+  if (data.remark) byId("remark").append(data.remark);
+}
+
+function sourceRow(each) {
+  const { layers, scale, residual, source, seeds } = each;
+  const text = `${layers} layers, scale ${scale}, ${residual ? "residual" : "plain"}`;
+  const button = html("button", { type: "button", "aria-pressed": "false" }, text);
+  button.addEventListener("click", () => change(sourceSettings(each)));
+  const range = seeds ? html("small", {}, ` ${seeds} in twelve draws`) : "";
+  return html("tr", {}, html("td", {}, button, range), html("td", {}, source), html("td", { class: "here" }, "…"));
+}
+
+function sourceSettings({ layers, scale, residual }) {
+  return { ...stack, layers, scale, residual, activation: "tanh", norm: false, initialisation: "normal" };
+}
+
+// Sets what a control does not show already; the one that is typed into is left alone.
+function showControls() {
+  const set = (element, value) => {
+    if (element !== document.activeElement || element.type !== "number") element.value = value;
+  };
+  for (const name of ["layers", "scale"]) {
+    set(byId(name), stack[name]);
+    byId(`${name}-slider`).value = stack[name];
+    byId(`${name}-slider`).setAttribute("aria-valuetext", shortText(stack[name]));
+  }
+  set(byId("seed"), stack.seed);
+  set(byId("limit"), limit);
+  byId("limit-slider").value = Math.log10(limit);
+  byId("limit-slider").setAttribute("aria-valuetext", shortText(limit));
+  byId("initialisation").value = stack.initialisation;
+  byId("norm").checked = stack.norm;
+  document.querySelector(`[name="residual"][value="${stack.residual ? 1 : ""}"]`).checked = true;
+  document.querySelector(`[name="activation"][value="${stack.activation}"]`).checked = true;
+  write(byId("drawn"), data.initialisations[stack.initialisation]);
+  data.source.forEach((each, i) => {
+    const isShown = packedSettings(sourceSettings(each)) === packedSettings(stack);
+    byId("source").tBodies[0].rows[i].querySelector("button").setAttribute("aria-pressed", isShown);
+  });
+  byId("keep").setAttribute("aria-pressed", kept !== null);
+  write(byId("keep"), kept ? "Let the kept curve go" : "Keep this curve");
+}
+
+function change(settings) {
+  stack = settings;
+  soon();
+}
+
+// A number of a control: the stack follows while it is typed, as far as it can be.
+function typed(name, text) {
+  change(settingsFrom({ [name]: text }, stack));
+}
+
+function chooseLimit(text) {
+  const given = typedNumber(text);
+  if (given !== null && given > 0 && Number.isFinite(given)) limit = given;
+  soon();
+}
+
+function listen() {
+  for (const name of ["layers", "scale", "seed"]) {
+    byId(name).addEventListener("input", (event) => typed(name, event.target.value));
+    byId(name).addEventListener("change", (event) => (event.target.value = stack[name]));
+  }
+  for (const name of ["layers", "scale"]) {
+    byId(`${name}-slider`).addEventListener("input", (event) => typed(name, event.target.value));
+  }
+  byId("initialisation").addEventListener("change", (event) => typed("initialisation", event.target.value));
+  byId("activation").addEventListener("change", (event) => typed("activation", event.target.value));
+  byId("residual").addEventListener("change", (event) => change({ ...stack, residual: event.target.value === "1" }));
+  byId("norm").addEventListener("change", (event) => change({ ...stack, norm: event.target.checked }));
+  byId("another").addEventListener("click", () => change({ ...stack, seed: (stack.seed + 1) % 2 ** 32 }));
+  byId("keep").addEventListener("click", keepOrLetGo);
+  byId("measure").addEventListener("change", soon);
+  byId("limit").addEventListener("input", (event) => chooseLimit(event.target.value));
+  byId("limit").addEventListener("change", (event) => (event.target.value = limit));
+  byId("limit-slider").addEventListener("input", (event) => chooseLimit(shortText(10 ** event.target.value, 3)));
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+  byId("numbers").addEventListener("toggle", showNumbers);
+  byId("chart").addEventListener("pointermove", (event) => point(event.clientX));
+  byId("chart").addEventListener("pointerleave", () => point(NaN));
+  byId("theme").addEventListener("click", () => setTheme(!isDark()));
+  byId("theme").setAttribute("aria-pressed", isDark());
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input[type=number], select")) return;
+    if (event.key === "d") setTheme(!isDark());
+    if (event.key === "k") keepOrLetGo();
+    if (event.key === "r") change({ ...stack, residual: !stack.residual });
+  });
+  addEventListener("hashchange", () => {
+    fromAddress();
+    soon();
+  });
+  new ResizeObserver(soon).observe(byId("chart"));
+}
+
+function keepOrLetGo() {
+  kept = kept ? null : { stack, found };
+  soon();
+}
+
+// -- the address --------------------------------------------------------------------------------------------
+
+function fromAddress() {
+  const fields = readFields();
+  stack = settingsFrom(fields, data.stack);
+  const asked = unpackedSettings(fields.keep);
+  kept = asked && { stack: asked, found: measuredStack(asked) };
+  const given = typedNumber(fields.limit ?? "");
+  limit = given > 0 && Number.isFinite(given) ? given : 1;
+  const measure = fields.measure === "absolute" ? "absolute" : "relative";
+  document.querySelector(`[name="measure"][value="${measure}"]`).checked = true;
+}
+
+function toAddress() {
+  writeFields({
+    ...settingsText(stack),
+    measure: isRelative() ? "" : "absolute",
+    limit: limit === 1 ? "" : limit,
+    keep: kept ? packedSettings(kept.stack) : "",
+  });
+}
+
+function isRelative() {
+  return document.querySelector('[name="measure"]:checked').value === "relative";
+}
+
+// -- what came out ------------------------------------------------------------------------------------------
+
+// However many changes come before the next picture, it is drawn once.
+function soon() {
+  if (!waiting) waiting = requestAnimationFrame(show);
+}
+
+let shownStack = null;
+
+function show() {
+  waiting = 0;
+  if (stack !== shownStack) found = measuredStack(stack);
+  shownStack = stack;
+  showControls();
+  write(byId("setting"), stackName(stack));
+  write(byId("at-inputs"), sizeText(found.atInputs));
+  write(byId("at-outputs"), sizeText(found.atOutputs));
+  write(byId("at-weights"), sizeText(found.atWeights));
+  showChart();
+  byId("words").replaceChildren(...depthSentences(stack, found).map((sentence) => paragraph("", sentence)));
+  showClip();
+  showNumbers();
+  clearTimeout(settling);
+  settling = setTimeout(settle, SETTLED);
+}
+
+function settle() {
+  write(byId("heard"), `${stackName(stack)}. ${depthSentences(stack, found).join(" ")}`);
+  toAddress();
+  showSource();
+}
+
+function showChart() {
+  const relative = isRelative();
+  const over = (values, unit) => values.map((value) => (relative ? value / unit : value));
+  const statesOf = ({ states }) => over(states, states.at(-2));
+  const states = statesOf(found);
+  const ends = [[0, states[0]], [stack.layers - 1, states[stack.layers - 1]]];
+  const curves = [
+    { kind: "signal", name: SHORT_NAMES.signal, points: over(found.signal, found.signal[0]).map((y, x) => [x, y]) },
+    { kind: "weights", name: SHORT_NAMES.weights, points: over(found.weights, found.weights.at(-1)).map((y, i) => [i + 0.5, y]) },
+    { kind: "gradient", name: SHORT_NAMES.gradient, points: states.map((y, x) => [x, y]), marks: ends },
+  ];
+  if (kept) curves.unshift({ kind: "kept", name: SHORT_NAMES.kept, points: statesOf(kept.found).map((y, x) => [x, y]) });
+  const layers = Math.max(stack.layers, kept ? kept.stack.layers : 0);
+  const label = `Curves along ${stackName(stack)}: first over last ${sizeText(found.atInputs)} at the layers' inputs, ` +
+    `${sizeText(found.atOutputs)} at their outputs, ${sizeText(found.atWeights)} at their weights.`;
+  placeAt = drawChart(byId("chart"), { label, layers, curves });
+  write(byId("kept-name"), kept ? `kept: ${stackName(kept.stack)}: ${sizeText(kept.found.atInputs)}` : "");
+  point(NaN);
+}
+
+function point(pixels) {
+  const at = Math.round(placeAt(pixels - byId("chart").getBoundingClientRect().left));
+  if (!(at >= 0 && at <= stack.layers)) {
+    write(byId("pointed"), isRelative() ? "gradients over the last layer's, signal over the first" : "lengths of gradients, root mean square of the signal");
+    return;
+  }
+  const weights = at > 0 ? `, at the weights of layer ${at} ${sizeText(found.weights[at - 1])}` : "";
+  write(byId("pointed"), `after ${at}: gradient ${sizeText(found.states[at])}${weights}, signal ${sizeText(found.signal[at])}`);
+}
+
+function showClip() {
+  const result = clipped(found.weights, limit);
+  write(byId("length-before"), sizeText(result.before));
+  write(byId("factor"), sizeText(result.factor));
+  write(byId("length-after"), sizeText(result.after));
+  write(byId("clip-words"), clipSentences(result, limit, found));
+  const along = (weights) => weights.map((y, i) => [i + 0.5, y]);
+  drawChart(byId("clip-chart"), {
+    label: `Lengths of the weights' gradients along the stack, before and after: all times ${sizeText(result.factor)}.`,
+    layers: stack.layers,
+    curves: [
+      { kind: "signal", name: "after", points: along(result.weights) },
+      { kind: "weights", name: "before", points: along(found.weights) },
+    ],
+  });
+}
+
+function showNumbers() {
+  const place = byId("numbers").lastElementChild;
+  if (!byId("numbers").open) return place.replaceChildren();
+  const cells = (tag, texts) => html("tr", {}, ...texts.map((text) => html(tag, tag === "th" ? { scope: "col" } : {}, text)));
+  const rows = found.states.map((length, at) =>
+    cells("td", [String(at), sizeText(length), at ? sizeText(found.weights[at - 1]) : "", sizeText(found.signal[at])]));
+  const head = cells("th", ["after layer", "gradient", "of its weights", "signal"]);
+  place.replaceChildren(html("table", {}, html("thead", {}, head), html("tbody", {}, ...rows)));
+}
+
+let sourceSeed = null;
+
+// The source's stacks with the seed that is chosen, one after the other, so that the page does not stand still.
+function showSource(at = 0) {
+  if (at === 0 && sourceSeed === stack.seed) return;
+  sourceSeed = stack.seed;
+  if (at === data.source.length) return;
+  const { atInputs } = measuredStack(sourceSettings(data.source[at]));
+  write(byId("source").tBodies[0].rows[at].querySelector(".here"), sizeText(atInputs));
+  setTimeout(() => sourceSeed === stack.seed && showSource(at + 1));
+}
+
+fillControls();
+fromAddress();
+listen();
+soon();

@@ -1,0 +1,56 @@
+"""The depth lab as a page: one file, in which sliders change the stack and the curves follow."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from depth_lab.initialisation import WEIGHTS
+from depth_lab.stack import ACTIVATIONS, BATCH, Stack
+from viz.kit.page import Page, assemble
+
+MOST_LAYERS = 100
+"""Of the page: a pass through them takes it about a tenth of a second."""
+
+LEAST_SCALE, MOST_SCALE = 0.1, 4.0
+
+SOURCE: tuple[dict[str, Any], ...] = (
+    {"layers": 30, "scale": 0.5, "residual": False, "source": "7e-09", "seeds": "4.9e-09 to 7.9e-09"},
+    {"layers": 60, "scale": 0.5, "residual": False, "source": "1e-17", "seeds": "5.7e-18 to 1.1e-17"},
+    {"layers": 60, "scale": 2.0, "residual": False, "source": "7,700", "seeds": "5,170 to 8,760"},
+    {"layers": 60, "scale": 2.0, "residual": True, "source": "992", "seeds": "731 to 1,210"},
+    {"layers": 60, "scale": 0.5, "residual": True, "source": "never under 1", "seeds": None},
+)
+"""Stacks that the source measured, with its figures, and what this lab finds in twelve draws, seeds 0 to 11."""
+
+_HERE = Path(__file__).parent
+_STYLES = ("kit/kit.css", _HERE / "page.css", "kit/print.css")
+_SCRIPTS = (
+    "kit/dom.js",
+    "kit/numbers.js",
+    "kit/address.js",
+    "kit/theme.js",
+    *(_HERE / name for name in ("draws.js", "stack.js", "words.js", "settings.js", "chart.js", "clip.js", "page.js")),
+)
+_TITLE = "How the gradient changes along a deep stack"
+
+
+def page(stack: Stack) -> Page:
+    """The page that opens with `stack`, or, where it is deeper than the page goes, with as many layers as that, and says
+    so. Raises ValueError for another batch than the page's."""
+    if stack.batch != BATCH:
+        raise ValueError(f"the page draws batches of {BATCH} rows, got {stack.batch}")
+    remark = ""
+    if stack.layers > MOST_LAYERS:
+        remark = f"Asked for were {stack.layers:,} layers; this page goes up to {MOST_LAYERS}."
+    data = {
+        "stack": {**asdict(stack), "layers": min(stack.layers, MOST_LAYERS)},
+        "remark": remark,
+        "layers": [1, MOST_LAYERS],
+        "scale": [min(LEAST_SCALE, stack.scale), max(MOST_SCALE, stack.scale)],
+        "activations": list(ACTIVATIONS),
+        "initialisations": WEIGHTS,
+        "source": SOURCE,
+    }
+    return Page(assemble(_HERE / "page.html", _TITLE, data, _STYLES, _SCRIPTS), _TITLE)
