@@ -27,11 +27,12 @@ _WIDTH, _HEIGHT = 11.0, 4.2
 _LEFT, _FOOT = 0.85, 0.72
 _BAND = 0.045  # of the axes' height, for each curve with something that a logarithm has no place for
 
-_QUANTITIES = {
+QUANTITIES = {
     "inputs": "gradient at each block's input",
     "outputs": "gradient at each block's output",
     "weights": "gradient of each block's parameters",
 }
+"""The norms that can be drawn, in words."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +68,14 @@ def draw_depth(
     """
     paper.check_suffix(path)
     colours = paper.theme_of(theme)
-    if quantity not in _QUANTITIES:
-        raise UserError(f"there is no quantity {quantity!r}: take {', '.join(_QUANTITIES)}")
+    if quantity not in QUANTITIES:
+        raise UserError(f"there is no quantity {quantity!r}: take {', '.join(QUANTITIES)}")
     given = _by_name(curves)
-    drawn = [
-        _curve(name, getattr(depth, quantity), colours, place) for place, (name, depth) in enumerate(given.items())
-    ]
-    return paper.save(_draw(drawn, list(given.values()), _QUANTITIES[quantity], visible(title), colours), path)
+    drawn = [_curve(name, getattr(depth, quantity), colours, place) for place, (name, depth) in enumerate(given)]
+    return paper.save(_draw(drawn, [depth for _, depth in given], QUANTITIES[quantity], visible(title), colours), path)
 
 
-def _by_name(curves: Any) -> dict[str, Depth]:
+def _by_name(curves: Any) -> list[tuple[str, Depth]]:
     given = {"": curves} if isinstance(curves, Depth) else curves
     if not isinstance(given, Mapping):
         raise UserError(
@@ -89,7 +88,7 @@ def _by_name(curves: Any) -> dict[str, Depth]:
             raise UserError("there is nothing to draw: no blocks" + (f" in {name!r}" if name else ""))
     if not 1 <= len(given) <= _MOST_CURVES:
         raise UserError(f"draw_depth takes 1 to {_MOST_CURVES} curves, got {len(given)}")
-    return {cut(visible(" ".join(str(name).split())), _LONGEST): depth for name, depth in given.items()}
+    return [(cut(visible(" ".join(str(name).split())), _LONGEST), depth) for name, depth in given.items()]
 
 
 def _curve(name: str, norms: Any, theme: paper.Theme, place: int) -> _Curve:
@@ -134,19 +133,19 @@ def _across(axes: Any, depths: list[Depth], width: float, theme: paper.Theme) ->
     """Blocks from 1 on: by their names where these are the same for all curves, as many as there is room for."""
     most = max(map(len, depths))
     axes.set_xlim(0.5, most + 0.5)
-    names, of = depths[0].names, ""
+    names, what = depths[0].names, "blocks"
     if any(depth.names != names for depth in depths) or names == tuple(map(str, range(1, most + 1))):
         paper.steps_across(axes)
     else:
         holders = {name.rpartition(".")[0] for name in names}
         if len(holders) == 1 and "" not in holders:
             (holder,) = holders
-            names, of = tuple(name.rpartition(".")[2] for name in names), f" of {shorter(visible(holder))}"
+            names, what = tuple(name.rpartition(".")[2] for name in names), shorter(visible(holder))
         texts = [shorter(visible(name)) for name in names]
         room = max(int(width / (max(map(len, texts)) * _LETTER + 0.12)), 1)
         places = range(0, most, -(-most // room))
         axes.set_xticks([place + 1 for place in places], labels=[texts[place] for place in places], parse_math=False)
-    label = f"block{of}, from the input to the output"
+    label = f"{what}, from the input to the output"
     axes.set_xlabel(label, color=theme.muted, fontsize=paper.SMALL, parse_math=False)
 
 
