@@ -12,7 +12,6 @@ without residual connections.
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from common.script import Parser, ended
 from depth_lab import printed, summary
 from depth_lab.curves import curves, twins, usual
 from depth_lab.initialisation import WEIGHTS
+from depth_lab.page.page import page
 from depth_lab.seeds import PLACES, over_seeds
 from depth_lab.source import SETTINGS
 from depth_lab.stack import ACTIVATIONS, MOST_LAYERS, Stack, measured
@@ -90,7 +90,6 @@ def check(given: argparse.Namespace) -> None:
 def written(given: argparse.Namespace, stack: Stack | None) -> Path:
     """The file that was asked for, which is the page or the picture."""
     if Path(given.output).suffix.lower() in PAGES:
-        page = importlib.import_module("depth_lab.page.page").page
         return page(stack or Stack(seed=given.seed)).save(given.output)
     stacks = usual(given.seed) if stack is None else twins(stack)
     said = told(NAME, len(stacks))

@@ -40,7 +40,7 @@ class Clipped:
 
     @property
     def factors(self) -> np.ndarray:
-        """What each weight's gradient was multiplied by: the same for all, but for rounding. Those of length 0 are out."""
+        """What each weight's gradient was multiplied by: the same for all, but for rounding. Not of length 0."""
         some = (self.before > 0) & np.isfinite(self.before)
         return self.after[some] / self.before[some]
 

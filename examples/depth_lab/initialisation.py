@@ -42,7 +42,7 @@ def _gpt2(seed: int, layer: int, width: int, shrink: float) -> np.ndarray:
 
 
 def _orthogonal(seed: int, layer: int, width: int, shrink: float) -> np.ndarray:
-    """Three Hadamard matrices with random signs between: orthogonal exactly, without rounding, for powers of two."""
+    """Three Hadamard matrices with random signs between: without rounding where the width is a power of four."""
     hadamard = _hadamard(width)
     first, second, third = draws.signs(seed, layer, 3 * width).reshape(3, width)
     product = ((first[:, None] * hadamard * second) @ hadamard * third) @ hadamard

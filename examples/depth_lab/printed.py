@@ -38,9 +38,9 @@ def settings(summary: dict[str, Any]) -> str:
             rows.append((f"{name if place == 'inputs' else '':41}{place}", *_spread(found), source))
     first = summary["settings"][0]["stack"]
     notes = [
-        f"{_seeds(summary['seeds'])}; layers {first['width']} wide, a batch of {first['batch']}, float64; the loss is "
-        f"the mean of the squares of the last output. Weights: {WEIGHTS[first['initialisation']]}. The scale multiplies "
-        "them.",
+        f"Of {_seeds(summary['seeds'])}; layers {first['width']} wide, a batch of {first['batch']}, float64, "
+        "the mean of the squares of the last output as the loss.",
+        f"Weights: {WEIGHTS[first['initialisation']]}. The scale multiplies them.",
         *_notes(summary["settings"]),
     ]
     return "\n\n".join(["\n".join(aligned(rows)), *map(_wrapped, notes), *map(_clipping, summary["clipping"])])
@@ -84,8 +84,8 @@ def stack(summary: dict[str, Any]) -> str:
         "\n".join([title, f"weights: {WEIGHTS[made['initialisation']]}"]),
         f"seed {summary['seeds'][0]}, loss {size(found['loss'])}",
         "\n".join(aligned(rows, words=())),
-        "\n".join([*aligned(spreads), f"({_seeds(summary['seeds'])})"]),
         "\n".join(map(_wrapped, found["words"])),
+        "\n".join([*aligned(spreads), f"({_seeds(summary['seeds'])})"]),
         *map(_clipping, summary["clipping"]),
     ]
     return "\n\n".join(parts)
@@ -130,4 +130,4 @@ def _spread(found: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _seeds(seeds: list[int]) -> str:
-    return f"Seed {seeds[0]:,}" if len(seeds) == 1 else f"{len(seeds):,} seeds, {seeds[0]:,} to {seeds[-1]:,}"
+    return f"seed {seeds[0]:,}" if len(seeds) == 1 else f"{len(seeds):,} seeds, {seeds[0]:,} to {seeds[-1]:,}"

@@ -21,7 +21,7 @@ class Setting:
 
 
 SETTINGS = (
-    Setting(Stack(30, 0.5), 7e-9, "7e-9"),
+    Setting(Stack(30, 0.5), 7e-9, "7e-09"),
     Setting(Stack(60, 0.5), 1e-17, "1e-17"),
     Setting(Stack(60, 2.0), 7_700, "7,700"),
     Setting(Stack(30, 0.5, residual=True), None, "never below 1"),

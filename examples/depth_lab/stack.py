@@ -21,7 +21,7 @@ from depth_lab.initialisation import WEIGHTS, matrix
 from tensorgrad import Tensor, tensor
 
 WIDTH, BATCH = 256, 8
-MOST_LAYERS = 1_000  # whose weights and gradients are 1 GB
+MOST_LAYERS = 1_000
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": F.tanh,
@@ -54,7 +54,7 @@ class Stack:
         """Raises ValueError for what no stack can be made of."""
         if not 1 <= self.layers <= MOST_LAYERS:
             raise ValueError(
-                f"a stack has from 1 to {MOST_LAYERS:,} layers, whose weights and gradients take 1 GB; "
+                f"a stack has from 1 to {MOST_LAYERS:,} layers (the weights and gradients of so many take 1 GB), "
                 f"got {self.layers:,}"
             )
         if not np.isfinite(self.scale) or self.scale <= 0:
