@@ -7,7 +7,7 @@ from typing import Any
 
 from chars.surprise.words import percent
 
-from viz.text import short
+from viz.text import count, short
 
 
 def size(x: float) -> str:
@@ -20,14 +20,17 @@ def power(x: float | None) -> str:
     if x is None:
         return "none"
     exponent = math.frexp(x)[1] - 1
-    return size(x) if 0 <= exponent <= 20 else f"2^{exponent}"
+    return size(x) if -3 <= exponent <= 20 else f"2^{exponent}"
 
 
 def sentences(report: dict[str, Any]) -> list[str]:
     """What happens to the values, a few sentences."""
     nonzero = report["values"] - report["zero"] - report["odd"]
     odd = report["odd"]
-    already = [f"{odd:,} {'value is' if odd == 1 else 'values are'} inf or nan already in float32."] if odd else []
+    already = []
+    if odd:
+        what = "value is" if odd == 1 else "values are"
+        already = [f"{odd:,} {what} inf or nan already: GradScaler would skip this step at any scale."]
     if not nonzero:
         return ["No value is finite and not 0, so rounding changes nothing.", *already]
     formats = report["formats"]
@@ -40,17 +43,18 @@ def source(report: dict[str, Any]) -> str:
     """The source's figures, and why these are others."""
     theirs = report["source"]
     values, lost = (f"{theirs[which] / 1e6:.3g} million" for which in ("values", "lost_fp16"))
+    still, over = (f"{theirs[which]:,}" for which in ("lost_fp16_scaled", "overflowed_fp16_scaled"))
     return (
         f"Source, {theirs['model']}: {percent(theirs['share_lost_fp16'])} of {values} values rounded to 0 in fp16, "
-        f"none in bf16; at the scale {theirs['scale']:,}, all but {theirs['lost_fp16_scaled']:,} of these {lost} were kept, "
-        f"and {theirs['overflowed_fp16_scaled']} overflowed. Other models have other numbers: what counts is how small "
-        "their gradients are."
+        f"none in bf16; at the scale {theirs['scale']:,}, all but {still} of these {lost} were kept, "
+        f"and {over} overflowed. "
+        "Other models have other numbers: what counts is how small their gradients are."
     )
 
 
 def _outcomes(name: str, kind: dict[str, Any], scale: float) -> str:
     plain, scaled = kind["plain"], kind["scaled"]
-    of = f" of {plain['values'] - plain['zero'] - plain['odd']:,} nonzero values"
+    of = f" of {count(plain['values'] - plain['zero'] - plain['odd'], 'nonzero value')}"
     if scale == 1:
         return f"{name} rounds {_outcome(plain, of)}."
     if all(plain[which] == scaled[which] for which in ("lost", "overflowed")):
@@ -81,9 +85,9 @@ def _keys(report: dict[str, Any]) -> list[str]:
 
 def _overflow(report: dict[str, Any], name: str) -> list[str]:
     kind, scale = report["formats"][name], report["scale"]
-    if not kind["scaled"]["overflowed"] or kind["largest_scale"] is None:
+    if report["odd"] or not kind["scaled"]["overflowed"] or kind["largest_scale"] is None:
         return []
     best = power(kind["largest_scale"])
-    if math.frexp(scale)[0] == 0.5 and kind["largest_scale"] < scale:
-        return [f"GradScaler would skip this step and halve its scale, until {best}, where nothing overflows."]
-    return [f"GradScaler would skip this step; {best} is the largest power of two at which nothing overflows."]
+    if math.frexp(scale)[0] == 0.5:
+        return [f"GradScaler would skip this step and halve its scale, down to {best} with gradients like these."]
+    return [f"GradScaler would skip this step; the largest power of two at which nothing overflows is {best}."]
