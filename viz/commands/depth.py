@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 import micrograd.nn
 import tensorgrad.nn
@@ -57,8 +58,13 @@ def run(args: argparse.Namespace) -> int:
         found = depth(model, root, gradient=gradient_for(root, args.gradient, target.title))
     print(dumps(found.to_json()) if args.json else str(found).replace(MINUS, "-"), flush=True)
     if args.output is not None:
-        options = {"quantity": args.quantity or "inputs", "theme": args.theme or THEMES[0], "title": target.title}
-        print(write(args.output, lambda path: draw_depth(found, path, **options)), file=sys.stderr)
+        quantity: Any = args.quantity or "inputs"
+        theme: Any = args.theme or THEMES[0]
+
+        def save(path: str) -> None:
+            draw_depth(found, path, quantity=quantity, theme=theme, title=target.title)
+
+        print(write(args.output, save), file=sys.stderr)
     return 0
 
 
@@ -73,7 +79,7 @@ def _model(target: Target, name: str | None) -> tensorgrad.nn.Module | micrograd
             raise UserError(f"{path}: which model? name it with --model NAME; {offer}")
         return next(iter(models.values()))
     first, *rest = name.split(".")
-    thing = target.names.get(first)
+    thing: Any = target.names.get(first)
     for part in rest:
         if isinstance(thing, (list, tuple)):
             thing = thing[int(part)] if part.isdigit() and int(part) < len(thing) else None

@@ -70,8 +70,8 @@ class _Calls:
         return inside
 
     def _of(self, scope: Scope | None) -> frozenset[_Call]:
-        new = []
-        while scope not in self._known:
+        new: list[Scope] = []
+        while scope is not None and scope not in self._known:
             new.append(scope)
             scope = scope.parent
         inside = self._known[scope]
