@@ -203,7 +203,7 @@ def _marks(axes: Any, curves: list[_Curve], theme: paper.Theme) -> None:
             )
             axes.annotate(
                 f"{curve.name}: {name}" if curve.name else name,
-                xy=(blocks[0], height),
+                xy=(_beside(blocks, len(curve.exponents)), height),
                 xycoords=at,
                 xytext=(7, 0),
                 textcoords="offset points",
@@ -212,10 +212,17 @@ def _marks(axes: Any, curves: list[_Curve], theme: paper.Theme) -> None:
                 fontsize=7.5,
                 parse_math=False,
                 bbox={"facecolor": theme.ground, "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
-                zorder=4.5,
+                zorder=6,
             )
         foot += _bands(curves, _at_foot)[0] * _at_foot(curve)
         top -= _bands(curves, _at_top)[0] * _at_top(curve)
+
+
+def _beside(blocks: np.ndarray, most: int) -> int:
+    """The mark that has its name at its right: the last of the first in a row, or the first where there is no room."""
+    breaks = np.flatnonzero(np.diff(blocks) > 1)
+    last = blocks[breaks[0] if breaks.size else -1]
+    return int(last if last < 0.7 * most else blocks[0])
 
 
 def _ends(axes: Any, curves: list[_Curve], theme: paper.Theme) -> None:
