@@ -1,0 +1,324 @@
+"""examples/precision.py: what it finds in checkpoints and files of arrays, what it prints and writes, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from surprised import trained
+
+import tensorgrad
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+import precision
+from chars.checkpoint import load, model_of
+from chars.corpus import Corpus
+from chars.settings import Settings
+from chars.training import Batches
+from precision_lab.formats import NEEDS
+from precision_lab.gradients import gradients_of
+from precision_lab.wording import power, size
+
+from tensorgrad.nn import functional as F
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with text.txt and checkpoint.npz, not to be changed."""
+    folder = tmp_path_factory.mktemp("run")
+    trained(folder)
+    return folder
+
+
+@pytest.fixture
+def run(made, tmp_path, monkeypatch, capsys):
+    """`run(*arguments)` in an empty folder: status, stdout, stderr. CHECKPOINT stands for the one in `made`."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = precision.main([str(made / "checkpoint.npz") if a == "CHECKPOINT" else a for a in arguments])
+        return status, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def numbers(run):
+    """`numbers(*arguments)`: what --json prints."""
+
+    def call(*arguments: str) -> dict:
+        status, out, _ = run(*arguments, "--json")
+        assert status == 0
+        return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+    return call
+
+
+# -- a character model -------------------------------------------------------------------------------------------------
+
+
+def test_the_gradients_of_a_checkpoint_are_those_of_its_loss(made):
+    found = gradients_of(made / "checkpoint.npz")
+    saved = load(made / "checkpoint.npz")
+    model = model_of(saved, "checkpoint")
+    corpus = Corpus((made / "text.txt").read_text(encoding="utf-8"))
+    [(tokens, targets)] = Batches(corpus.encode(corpus.train), saved.settings).draw()
+    F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten()).backward()
+    assert set(found.arrays) == {name for name, _ in model.named_parameters()}
+    for name, p in model.named_parameters():
+        np.testing.assert_array_equal(found.arrays[name], p.grad)
+    assert "after step 30, on 8 sequences of 16 characters" in found.about
+    assert found.of_gpt
+    assert not found.remarks
+
+
+def test_what_is_lost_of_the_keys_biases_is_told(run, numbers):
+    found = numbers("CHECKPOINT")
+    assert found["key_biases"]["values"] == 16
+    assert found["key_biases"]["lost"] == 16  # rounding errors of float32, far below what fp16 holds
+    _, out, _ = run("CHECKPOINT")
+    assert "16 belong to the biases of attention's keys" in " ".join(out.split())
+
+
+def test_blocks_add_up(numbers):
+    found = numbers("CHECKPOINT")
+    assert [block["name"] for block in found["blocks"]] == ["tokens", "positions", "blocks.0", "norm"]
+    for name in ("values", "lost"):
+        assert sum(block[name] for block in found["blocks"]) == found["formats"]["fp16"]["plain"][name]
+    assert sum(b["lost_scaled"] for b in found["blocks"]) == found["formats"]["fp16"]["scaled"]["lost"]
+    assert sum(found["histogram"]["plain"]) == found["values"] - found["zero"]
+
+
+def test_a_divided_loss_is_a_smaller_scale(numbers):
+    found = numbers("CHECKPOINT", "--divide", "1024")
+    undone = numbers("CHECKPOINT", "--scale", str(1 / 1024))
+    plain = found["formats"]["fp16"]["plain"]
+    assert plain == undone["formats"]["fp16"]["scaled"]
+    assert plain["share_lost"] > undone["formats"]["fp16"]["plain"]["share_lost"]
+    assert found["gradients"].endswith("divided by 1024")
+
+
+def test_without_a_file_a_model_is_trained(run, made, monkeypatch):
+    text = str(made / "text.txt")
+    small = {"text": text, "blocks": 1, "heads": 1, "width": 8, "context": 8, "batch": 2}
+    monkeypatch.setattr(precision, "Settings", lambda steps: Settings(steps=steps, **small))
+    status, out, err = run("--steps", "3")
+    assert status == 0
+    assert "the character model is trained first, 3 steps" in err
+    assert "step 3 of 3" in err
+    assert out.startswith("gradients  character model after step 3, on 2 sequences of 8 characters")
+
+
+def test_a_bug_and_accumulation_are_told(made, tmp_path):
+    saved = load(made / "checkpoint.npz")
+    from_file = vars(saved.settings) | {"bug": "detached-positions", "accumulate": 4}
+    content = {name: getattr(saved, name) for name in vars(saved)} | {"format": "char_gpt 1", "settings": from_file}
+    tensorgrad.save(content, tmp_path / "bug.npz")
+    found = gradients_of(tmp_path / "bug.npz")
+    assert found.remarks[0] == "No gradient reaches positions.weight."
+    assert "with the bug detached-positions" in found.remarks[1]
+    assert "--divide 4" in found.remarks[2]
+
+
+# -- arrays ------------------------------------------------------------------------------------------------------------
+
+
+def test_arrays_of_all_kinds_of_numbers(numbers, tmp_path):
+    np.savez(
+        tmp_path / "g.npz",
+        **{
+            "w.0": np.array([1e-9, 0.5, 0], ">f4"),
+            "half": np.float16(2),
+            "whole": np.arange(3),
+            "double": np.array([1e-50, 1e300]),
+            "empty": np.zeros((0, 4)),
+        },
+    )
+    found = numbers("g.npz", "--formats", "fp16,bf16")
+    assert list(found["formats"]) == ["fp16", "bf16"]
+    assert (found["values"], found["zero"], found["odd"]) == (9, 3, 1)
+    assert found["remarks"] == [
+        "'double', float64, is read as float32: 1 value above 3.4e+38 became inf, 1 value below 7e-46 became 0."
+    ]
+    fp16, bf16 = (found["formats"][name]["plain"] for name in ("fp16", "bf16"))
+    assert (fp16["lost"], bf16["lost"]) == (1, 0)
+    assert found["formats"]["fp16"]["overflows_from"] == 65_520
+
+
+def test_inf_and_nan_are_counted_and_told(run, tmp_path):
+    np.savez(tmp_path / "g.npz", a=np.float32([np.nan, np.inf, 1e-9, 1.0]))
+    status, out, _ = run("g.npz")
+    assert status == 0
+    assert "2 inf or nan" in out
+    assert "2 values are inf or nan already: GradScaler would skip" in out
+
+
+def test_all_zeros(run, numbers, tmp_path):
+    np.savez(tmp_path / "g.npz", a=np.zeros(5))
+    assert "rounding changes nothing" in run("g.npz")[1]
+    found = numbers("g.npz")
+    assert found["largest"] is None
+    assert found["formats"]["fp16"]["largest_scale"] is None
+    assert run("g.npz", "-o", "zeros.svg", "-o", "zeros.html")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("scale", "told"),
+    [
+        ("65536", "GradScaler would skip this step and halve its scale, down to 32,768 with gradients like these."),
+        ("100000", "the largest power of two at which nothing overflows is 32,768"),
+        ("32768", "none overflows, at the scale 32,768 as without"),
+    ],
+)
+def test_what_gradscaler_would_do(run, tmp_path, scale, told):
+    np.savez(tmp_path / "g.npz", a=np.float32([1.0, 0.5]))
+    assert told in " ".join(run("g.npz", "--scale", scale)[1].split())
+
+
+def test_many_blocks_are_cut_to_those_that_lose_most(run, tmp_path):
+    np.savez(tmp_path / "g.npz", **{f"h.{i}.w": np.full(3, 10.0**-i, np.float32) for i in range(30)})
+    out = run("g.npz", "--formats", "fp16")[1]
+    assert "6 more that lose no larger share" in out
+    assert "\nh.29 " in out
+
+
+def test_one_scale_is_shown_once(run, tmp_path):
+    np.savez(tmp_path / "g.npz", a=np.float32([1e-9, 1.0]))
+    out = run("g.npz", "--scale", "1", "--formats", "fp16")[1]
+    assert "fp16 rounds 1 of 2 nonzero values (50 %) to 0, and none overflows." in out
+    assert out.count("\nfp16 ") == 3  # counts, limits, words
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_pictures_and_pages_are_written(run, tmp_path):
+    names = ["a.svg", "b.png", "sub/c.html"]
+    status, out, _ = run("CHECKPOINT", *(part for name in names for part in ("-o", name)), "--theme", "dark")
+    assert status == 0
+    assert "picture: a.svg" in out
+    assert "page: sub/c.html" in out
+    assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "</html>" in (tmp_path / "sub/c.html").read_text(encoding="utf-8")
+
+
+def test_the_same_numbers_give_the_same_output(run):
+    assert run("CHECKPOINT")[1] == run("CHECKPOINT")[1]
+
+
+def test_without_ml_dtypes_there_is_fp16(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    status, out, err = run("CHECKPOINT")
+    assert status == 0
+    assert err == f"precision.py: only fp16 is shown: {NEEDS}\n"
+    assert "bf16 " not in out.replace("none in bf16", "")
+    assert run("CHECKPOINT", "--formats", "bf16")[0] == 2
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+def write_bad(folder: Path, made: Path) -> None:
+    np.savez(folder / "good.npz", a=np.float32([1.0]))
+    np.savez(folder / "none.npz")
+    np.savez(folder / "empty.npz", a=np.zeros((0, 3)))
+    np.savez(folder / "objects.npz", a=np.array([{}], object))
+    np.savez(folder / "strings.npz", a=np.array(["x"]))
+    np.savez(folder / "complex.npz", **{"a\nb": np.array([1j])})
+    np.savez(folder / "bool.npz", a=np.array([True]))
+    np.savez(folder / "raw.npz", a=np.zeros(2, "V2"))
+    (folder / "nothing.npz").write_bytes(b"")
+    (folder / "text.npz").write_text("1 2 3")
+    whole = (folder / "good.npz").read_bytes()
+    (folder / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    (folder / "changed.npz").write_bytes(whole.replace(np.float32(1).tobytes(), b"abcd", 1))
+    with (
+        zipfile.ZipFile(made / "checkpoint.npz") as old,
+        zipfile.ZipFile(folder / "version.npz", "w") as new,
+        zipfile.ZipFile(folder / "newer.npz", "w") as newer,
+        zipfile.ZipFile(folder / "json.npz", "w") as broken,
+    ):
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"char_gpt 1", b"char_gpt 0"))
+            newer.writestr(name, old.read(name).replace(b"tensorgrad 1", b"tensorgrad 7"))
+        broken.writestr("structure.json", "[1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["missing.npz"], "there is no file 'missing.npz'"),
+        ([""], "path of the gradients is empty"),
+        (["."], "'.' is a folder: give the path"),
+        (["nothing.npz"], "is no .npz file, or is damaged"),
+        (["text.npz"], "not a zip file"),
+        (["cut.npz"], "is no .npz file, or is damaged"),
+        (["changed.npz"], "is damaged"),
+        (["json.npz"], "is damaged"),
+        (["none.npz"], "has no arrays in it"),
+        (["empty.npz"], "has no numbers in it: 1 array, empty"),
+        (["objects.npz"], "the array 'a' is of Python objects"),
+        (["strings.npz"], "the array 'a' is of <U1"),
+        (["complex.npz"], "the array 'a b' is of complex128"),
+        (["bool.npz"], "is of bool"),
+        (["raw.npz"], "which NumPy writes bfloat16 and fp8 as"),
+        (["version.npz"], "no checkpoint of a character model"),
+        (["newer.npz"], "has the format 'tensorgrad 7'"),
+        (["good.npz", "--scale", "nan"], "--scale is nan"),
+        (["good.npz", "--scale", "0"], "--scale is 0; it must be a number from 1.2e-38 to 3.4e+38"),
+        (["good.npz", "--scale=-1"], "--scale is -1"),
+        (["good.npz", "--scale", "inf"], "--scale is inf"),
+        (["good.npz", "--scale", "big"], "invalid float value: 'big'"),
+        (["good.npz", "--divide", "0"], "--divide is 0"),
+        (["good.npz", "--formats", "fp16,fp4"], "there is none of the name 'fp4'; there are fp16, bf16"),
+        (["good.npz", "--formats", ""], "there is none of the name ''"),
+        (["good.npz", "--steps", "5"], "--steps is for a model that is trained now"),
+        (["--steps", "0"], "--steps is 0; it must be 1 or more"),
+        (["good.npz", "-o", "picture.gif"], "-o picture.gif: name a page, .html, or a picture, .png, .svg or .pdf"),
+        (["good.npz", "-o", ""], "name a page"),
+        (["good.npz", "--theme", "pink"], "invalid choice: 'pink'"),
+        (["good.npz", "other.npz"], "unrecognized arguments"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(run, made, tmp_path, arguments, told):
+    write_bad(tmp_path, made)
+    before = sorted(tmp_path.iterdir())
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("precision.py: ")
+    assert err.count("\n") == 1
+    assert told in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_text_that_has_changed_is_refused(run, made, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    trained(folder)
+    (folder / "text.txt").write_text("another text, and a long one" * 10, encoding="utf-8")
+    status, _, err = run(str(folder / "checkpoint.npz"))
+    assert status == 2
+    assert "is another text now" in err
+
+
+def test_numbers_and_scales_as_text():
+    assert [size(x) for x in (65_504.0, 5.96e-8, 0.5, 3.4e38, 464.00003)] == [
+        "65,504",
+        "5.96e-08",
+        "0.5",
+        "3.4e+38",
+        "464",
+    ]
+    assert [power(x) for x in (None, 0.5, 1.0, 65_536.0, 2.0**-20, 2.0**100)] == [
+        "none",
+        "0.5",
+        "1",
+        "65,536",
+        "2^-20",
+        "2^100",
+    ]
