@@ -1,4 +1,4 @@
-"""examples/precision.py: what it finds in checkpoints and files of arrays, what it prints and writes, what it refuses."""
+"""examples/precision.py: what it finds in checkpoints and files of arrays, prints and writes, and what it refuses."""
 
 from __future__ import annotations
 
