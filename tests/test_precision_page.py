@@ -4,16 +4,21 @@ what it shows of it."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from stepper import data_of
+import pytest
+from stepper import PHONE, data_of, load_axe
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from precision_lab.counts import counted, histogram
-from precision_lab.formats import formats
+from precision_lab.formats import format_of, formats
 from precision_lab.page import page as page_module
 from precision_lab.page.binades import cuts, limits, tally
+from precision_lab.page.groups import blocks
 from precision_lab.page.page import page
 
 HERE = Path(page_module.__file__).parent
@@ -78,3 +83,176 @@ def test_every_format_at_every_scale_counts_as_rounding_does(browser):
         for power, row in zip(SCALES, rows, strict=True):
             expected = counted(values, kind, 2.0**power)
             assert row == [expected.lost, expected.short, expected.overflowed, True], (kind.name, power)
+
+
+def gradients() -> dict[str, np.ndarray]:
+    """Of a model of two blocks: at scale 1 fp16 loses some of each, and at 65,536 a few overflow."""
+    rng = np.random.default_rng(4)
+    sizes = {"tokens.weight": 2e-2, "blocks.0.w": 1e-5, "blocks.0.b": 1e-7, "blocks.1.w": 1e-4, "norm.weight": 1e-1}
+    return {
+        name: (size * rng.normal(size=(40, 25)) * 10 ** rng.uniform(-3, 1, (40, 25))).astype(np.float32)
+        for name, size in sizes.items()
+    }
+
+
+@contextmanager
+def opened(browser: Any, made: Any, folder: Path, address: str, viewport: dict[str, int], scheme: str) -> Iterator[Any]:
+    """The page from a file. Any error or request of its own fails."""
+    path = made.save(folder / "page.html")
+    tab = browser.new_page(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
+    complaints: list[str] = []
+    tab.on("console", lambda message: complaints.append(f"console: {message.text}"))
+    tab.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+    tab.on("request", lambda request: request.url.startswith("file://") or complaints.append(request.url))
+    tab.goto(path.as_uri() + address)
+    try:
+        yield tab
+        assert not complaints
+    finally:
+        tab.close()
+
+
+def words(tab: Any, place: str) -> str:
+    return " ".join(tab.locator(place).inner_text().split())
+
+
+def table(tab: Any, place: str) -> list[list[str]]:
+    """The first line of each cell of a table's body."""
+    return tab.evaluate(
+        """(place) => [...document.querySelectorAll(`${place} tbody tr`)].map((row) =>
+          [...row.cells].map((cell) => cell.innerText.split("\\n")[0].trim()))""",
+        place,
+    )
+
+
+def checked_by_axe(tab: Any) -> None:
+    report = load_axe().run(tab)
+    assert report.violations_count == 0, report.generate_report()
+
+
+DRAWN = """() => Object.fromEntries(["lost", "short", "full", "overflowed"].map((name) => {
+  const bars = [...document.querySelectorAll(`#chart g > rect.${name}`)].map((bar) => bar.getBoundingClientRect());
+  return [name, [Math.min(...bars.map((bar) => bar.left)), Math.max(...bars.map((bar) => bar.right))]];
+}))"""
+"""From where to where the bars of each kind reach."""
+
+BUTTON = "document.getElementById('scaler').getBoundingClientRect().top"
+
+
+def test_slider_words_tables_and_address(browser, tmp_path):
+    found = gradients()
+    whole = np.concatenate([values.ravel() for values in found.values()])
+    fp16 = format_of("fp16")
+    with opened(browser, page(found, "a model"), tmp_path, "", WIDE, "light") as tab:
+        slider = tab.locator("#scale")
+        first = counted(whole, fp16)
+        assert first.lost
+        assert not first.overflowed
+        assert words(tab, "#outcome").startswith(f"At scale 1, fp16 rounds {first.lost:,} (")
+        assert f"of {np.count_nonzero(whole):,} nonzero values to zero" in words(tab, "#outcome")
+        before = tab.evaluate(DRAWN)
+        lines = tab.evaluate(
+            "[...document.querySelectorAll('.limit')].map((line) => line.getBoundingClientRect().left)"
+        )
+        assert before["lost"][1] == pytest.approx(lines[0], abs=1.5)
+        assert before["full"][0] == pytest.approx(lines[1], abs=1.5)
+
+        slider.focus()
+        tops = {tab.evaluate(BUTTON)}
+        for power in range(1, 20):
+            tab.keyboard.press("ArrowRight")
+            tops.add(tab.evaluate(BUTTON))
+            for kind, row in zip(formats(), table(tab, "#formats"), strict=True):
+                expected = counted(whole, kind, 2.0**power)
+                assert row[:4] == [kind.name, *(f"{n:,}" for n in (expected.lost, expected.short, expected.overflowed))]
+        assert len(tops) == 1  # nothing jumps
+        assert slider.get_attribute("aria-valuetext") == "524,288, 2 to the power of 19"
+        after = tab.evaluate(DRAWN)
+        now = tab.evaluate("[...document.querySelectorAll('.limit')].map((line) => line.getBoundingClientRect().left)")
+        assert now == lines  # the ranges stand still
+        assert after["overflowed"][0] == pytest.approx(lines[2], abs=1.5)
+        lost, over = counted(whole, fp16, 2.0**19).lost, counted(whole, fp16, 2.0**19).overflowed
+        rescued = f"it rescues all{f' but {lost:,}' * bool(lost)} of them."
+        assert words(tab, "#outcome").endswith(f"Without the scale {first.lost:,} would be rounded to zero: {rescued}")
+        assert words(tab, "#step").startswith(f"{over:,} of the whole gradient overflow, so GradScaler skips this step")
+        assert words(tab, "#step").endswith("to 262,144.")
+
+        tab.keyboard.press("g")
+        best = next(power for power in range(16, -20, -1) if not counted(whole, fp16, 2.0**power).overflowed)
+        assert best < 16
+        start = counted(whole, fp16, 65536.0).overflowed
+        assert f"65,536: {start:,} overflow, skipped; " in words(tab, "#way")
+        assert words(tab, "#way").endswith(f" {2**best:,}: none overflows, the step is made.")
+        assert tab.evaluate("location.hash") == f"#scale={2**best}"
+
+        assert [row[0] for row in table(tab, "#parts")] == ["blocks.0", "blocks.1", "tokens.weight", "norm.weight"]
+        tab.locator("#parts button").first.click()
+        block = np.concatenate([found["blocks.0.w"].ravel(), found["blocks.0.b"].ravel()])
+        there = counted(block, fp16, 2.0**best)
+        assert f"of {block.size:,} nonzero values of blocks.0 to zero" in words(tab, "#outcome")
+        assert table(tab, "#formats")[0][1:3] == [f"{there.lost:,}", f"{there.short:,}"]
+        assert tab.evaluate("document.activeElement.textContent") == "blocks.0"
+        tab.locator("#axis span", has_text="linear").click()
+        assert tab.evaluate("location.hash") == f"#scale={2**best}&group=block%3Ablocks.0&count=linear"
+        tab.wait_for_selector("#told:has-text('blocks.0')", state="attached")
+        checked_by_axe(tab)
+
+        other = formats()[-1]
+        tab.evaluate(f"location.hash = '#scale=8&format={other.name}&group=array:norm.weight'")
+        tab.wait_for_selector("#outcome:has-text('norm.weight')")
+        assert words(tab, "#outcome").startswith(f"At scale 8, {other.name} rounds ")
+        assert tab.locator("#group option:checked").inner_text() == "norm.weight"
+        assert tab.locator("#kinds :checked + span").inner_text() == other.name
+
+
+def test_odd_gradients_on_a_dark_phone(browser, tmp_path):
+    odd = np.array([1e30, 3.0, -2.0, 1e-40, np.nan, np.inf, 0.0], np.float32)
+    found = {ODD_NAME: odd, "empty": np.zeros((0, 3)), "zeros": np.zeros(5), "layers.0." + "w" * 90: np.ones(9) * 1e5}
+    made = page(found, f"</title>{ODD_NAME}", start=1000.0)
+    with opened(browser, made, tmp_path, "#format=nope&scale=3&group=nobody", PHONE, "dark") as tab:
+        assert tab.locator("h1").inner_text() == f"</title>{ODD_NAME}"
+        assert "1000 was asked for, 512 is shown" in words(tab, "#said")
+        assert words(tab, "#outcome").startswith("At scale 512, fp16 rounds 1 (7.69 %) of 13 nonzero values to zero")
+        assert words(tab, "#outcome").endswith("2 more are inf or nan at any scale.")
+        assert words(tab, "#step").startswith("2 of the whole gradient's numbers are inf or nan before the scale")
+        tab.locator("#scaler").click()
+        assert "never ends it" in words(tab, "#way")
+        tab.locator("#group").select_option(label=ODD_NAME)
+        assert f"4 nonzero values of {ODD_NAME} to zero" in words(tab, "#outcome")
+        for name, said in (("empty", "There are no numbers in"), ("zeros", "There is nothing to lose in")):
+            tab.locator("#group").select_option(label=name)
+            assert words(tab, "#outcome") == f"{said} the gradient of {name}" + (
+                ": every finite number in it is 0." if name == "zeros" else "."
+            )
+        lowest = int(tab.locator("#scale").get_attribute("min"))
+        assert counted(odd, formats()[-1], 2.0**lowest).overflowed == 0
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert tab.locator("#key span").count() == 4
+        checked_by_axe(tab)
+
+
+def test_the_page_needs_nothing_else_and_without_ml_dtypes_says_so(monkeypatch):
+    made = page(gradients(), "a model", start=65536.0)
+    assert "default-src 'none'" in made.html
+    assert "https://" not in made.html
+    assert "http://" not in made.html.replace("http://www.w3.org/", "")
+    assert data_of(made.html)["slider"] == {"least": 0, "most": 32, "start": 16}
+    monkeypatch.setattr(page_module, "formats", lambda: [format_of("fp16")])
+    monkeypatch.setattr(page_module, "MOST_ARRAYS", 3)
+    data = data_of(page({**gradients(), "small": np.ones(2)}, "a model").html)
+    assert [kind["name"] for kind in data["formats"]] == ["fp16"]
+    assert "python -m pip install 'plusequals[precision]'" in data["said"][1]
+    assert data["said"][0] == "Of 6 arrays the 3 largest can be chosen by themselves."
+    assert [group["values"] for group in data["groups"]] == [5002, 2000, 1000, 1000, 1000, 1000]
+
+
+@pytest.mark.parametrize("start", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_start_that_is_no_scale_is_refused(start):
+    with pytest.raises(ValueError, match="above 0"):
+        page({}, "nothing", start)
+
+
+def test_blocks_are_told_by_the_first_number_of_a_name():
+    names = ["h.0.w", "blocks.10.norm1.weight", "blocks.10.norm2.weight", "norm1.weight", "a/b/2/w", "3", "x.4"]
+    assert blocks(names) == {"h.0": names[:1], "blocks.10": names[1:3], "a/b/2": names[4:5]}
+    assert data_of(page({}, "nothing").html)["groups"][0]["rows"] == []

@@ -1,7 +1,7 @@
 // The histogram: how many numbers have each binary exponent after the scale, and each format's range below it. The
 // ranges stand still, the numbers move.
 
-const CHART = { tall: 340, low: 240, left: 70, right: 12, top: 40, row: 17, axis: 38 };
+const CHART = { tall: 340, low: 240, left: 74, right: 12, top: 40, row: 17, axis: 38 };
 const PARTS = [["lost", "rounded to zero"], ["short", "fewer digits"], ["full", "all digits"], ["overflowed", "overflow"]];
 
 // The exponents that the chart shows, for all scales of the slider.
@@ -77,7 +77,7 @@ function regions(kind, across, { left, right, height }) {
   const words = ["to zero", "fewer digits", "all digits", "overflow"];
   words.forEach((text, i) => {
     const [from, to] = [rims[i], rims[i + 1]];
-    if (to - from > 6.2 * text.length + 4) {
+    if (to - from > textWidth(text) + 12) {
       found.push(svg("text", { class: "region", x: (from + to) / 2, y: 12, "text-anchor": "middle" }, text));
     }
   });
@@ -86,8 +86,9 @@ function regions(kind, across, { left, right, height }) {
     ["largest", kind.largest, limits[2], limits[1] - limits[2]],
   ]) {
     if (x <= left || x >= right) continue;
-    const text = room > 120 || room < -120 ? `${name} ${limitText(size)}` : limitText(size);
-    const inwards = Math.abs(room) > 6.5 * text.length ? Math.sign(room) : -Math.sign(room);
+    const fits = (text) => Math.abs(room) > textWidth(text) + 6;
+    const text = [`${name} ${limitText(size)}`, limitText(size)].find(fits) ?? limitText(size);
+    const inwards = fits(text) ? Math.sign(room) : -Math.sign(room);
     found.push(svg("text", { x: x + 4 * inwards, y: 28, "text-anchor": inwards > 0 ? "start" : "end" }, text));
   }
   return found;
@@ -99,7 +100,7 @@ function rangeBar(kind, chosen, y, across, span) {
   const made = svg("g", { class: chosen ? "range chosen" : "range" });
   made.append(
     svg("title", {}, `${kind.name}: ${kind.about}; smallest ${limitText(kind.smallest)}, with all digits from ${limitText(kind.normal)}, largest ${limitText(kind.largest)}`),
-    svg("text", { x: CHART.left - 6, y: y + 10, "text-anchor": "end" }, kind.name),
+    svg("text", { x: CHART.left - 11, y: y + 10, "text-anchor": "end" }, kind.name),
   );
   const piece = (name, a, b) => svg("rect", { class: name, x: across(a), y, width: across(b) - across(a), height: 12 });
   if (across(normal) > across(from)) made.append(piece("some", from, normal));
@@ -107,6 +108,11 @@ function rangeBar(kind, chosen, y, across, span) {
   if (from < span.least) made.append(arrow(across(from), y, -1));
   if (to > span.most) made.append(arrow(across(to), y, 1));
   return made;
+}
+
+// About how wide a text is, in pixels.
+function textWidth(text) {
+  return 6.3 * text.length;
 }
 
 function arrow(x, y, direction) {

@@ -7,6 +7,7 @@ const [whole] = groups;
 const { slider } = data;
 const span = chartSpan(whole, slider);
 const parts = [...groups.filter((group) => group.kind === "block"), ...data.rest.map((i) => groups[i])];
+const WAY = "Starts at 65,536, and halves the scale at each step at which something overflows.";
 const MOST_ROWS = 60; // of the table of parts
 
 const state = {}; // group, kind, power (of two, the scale), linear
@@ -53,7 +54,7 @@ let telling = 0;
 
 function change(what) {
   Object.assign(state, what);
-  if (what.kind) byId("way").replaceChildren("\u00a0");
+  if (what.kind) write(byId("way"), WAY);
   show();
   clearTimeout(telling); // one sentence at the end of a movement, not one for each of its steps
   telling = setTimeout(() => write(byId("told"), `${byId("outcome").textContent} ${byId("step").textContent}`), 400);
@@ -92,7 +93,7 @@ function radios(place, name, items, selected, chosen) {
     const input = html("input", { type: "radio", name, value });
     input.checked = value === selected;
     input.addEventListener("change", () => chosen(value));
-    place.append(html("label", {}, input, html("span", {}, text)));
+    place.append(html("label", {}, input, html("span", { "data-text": text }, text)));
   }
 }
 
@@ -113,11 +114,12 @@ function fillPage() {
   radios(byId("axis"), "axis", [["log", "log counts"], ["linear", "linear"]], "log", (value) => change({ linear: value === "linear" }));
   furnish(byId("scale"), { min: slider.least, max: slider.most, step: 1 }, []);
   byId("ticks").append(...scaleTicks(slider));
-  byId("starts").style.left = `${(100 * (GRAD_SCALER.start - slider.least)) / (slider.most - slider.least)}%`;
+  placeStart(byId("starts"), slider);
   byId("key").append(...chartKey());
   byId("said").append(...data.said.map((sentence) => paragraph("", sentence)));
   byId("ranges").append(...kinds.map((kind) =>
     html("li", {}, bold(kind.name), `: ${kind.about}. Smallest positive number ${limitText(kind.smallest)}: half of it and less becomes 0. All digits from ${limitText(kind.normal)}. Largest ${limitText(kind.largest)}: ${kind.isFrom ? `from ${limitText(kind.overflowsFrom)} on` : `above ${limitText(kind.overflowsFrom)}`} it overflows.`)));
+  write(byId("way"), WAY);
   byId("parts-of").hidden = byId("parts").hidden = parts.length < 2;
   write(byId("parts-more"), parts.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${countText(parts.length)}; all can be chosen above.` : "");
 }

@@ -15,7 +15,7 @@ function scaleBars(group, kinds, slider) {
   return rows.flat();
 }
 
-// The powers of two below the slider, and where GradScaler starts.
+// The powers of two below the slider.
 function scaleTicks(slider) {
   const span = slider.most - slider.least;
   const step = [4, 8, 16, 32].find((s) => span / s <= 8) ?? 64;
@@ -24,4 +24,11 @@ function scaleTicks(slider) {
     found.push(html("span", { style: `left:${(100 * (power - slider.least)) / span}%` }, "2", html("sup", {}, String(power).replace("-", MINUS_SIGN))));
   }
   return found;
+}
+
+// Puts the words that say where GradScaler starts there, without standing out of the slider.
+function placeStart(words, slider) {
+  const place = (100 * (GRAD_SCALER.start - slider.least)) / (slider.most - slider.least);
+  words.style.left = `${place}%`;
+  words.style.transform = `translateX(${place < 25 ? 0 : place > 75 ? -100 : -50}%)`;
 }

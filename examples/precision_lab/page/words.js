@@ -32,13 +32,22 @@ function outcomeText(group, kind, power) {
   const { nonzero } = group;
   if (!group.values) return `There are no numbers in ${groupText(group)}.`;
   const odd = group.odd ? ` ${countText(group.odd)} more ${group.odd === 1 ? "is" : "are"} inf or nan at any scale.` : "";
-  if (!nonzero) return `There is nothing to lose in ${groupText(group)}: ${group.zero ? `${countText(group.zero)} of its numbers are 0` : "it has no finite number"}.${odd}`;
+  if (!nonzero) return `There is nothing to lose in ${groupText(group)}: ${group.zero ? "every finite number in it is 0" : "it has no finite number"}.${odd}`;
   const { lost, short, overflowed } = countedAt(group, kind, power);
-  const one = nonzero === 1 ? "value" : "values";
+  const values = `${countText(nonzero)} nonzero ${nonzero === 1 ? "value" : "values"}${group.kind === "all" ? "" : ` of ${group.name}`}`;
   return (
-    `At scale ${scaleText(power)}, ${kind.name} rounds ${amountOf(lost, nonzero)} of ${countText(nonzero)} nonzero ${one} to zero, ` +
-    `keeps ${amountOf(short, nonzero)} with fewer digits, and ${overflowed ? `${amountOf(overflowed, nonzero)} overflow` : "none overflows"}.${odd}`
+    `At scale ${scaleText(power)}, ${kind.name} rounds ${amountOf(lost, nonzero)} of ${values} to zero, ` +
+    `keeps ${amountOf(short, nonzero)} with fewer digits, and ${overflowed ? `${amountOf(overflowed, nonzero)} overflow` : "none overflows"}.${rescueText(group, kind, power, lost)}${odd}`
   );
+}
+
+// What the scale is for: how many of those that are lost without it are not. What is lost at a larger scale is at all
+// smaller ones, too.
+function rescueText(group, kind, power, lost) {
+  const before = countedAt(group, kind, 0).lost;
+  if (power <= 0 || !before) return "";
+  const rest = lost ? `all but ${countText(lost)}` : "all";
+  return ` Without the scale ${countText(before)} would be rounded to zero: it rescues ${lost === before ? "none" : rest} of them.`;
 }
 
 function amountOf(n, all) {
