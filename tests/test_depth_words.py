@@ -42,8 +42,8 @@ def test_sizes_that_are_large():
     [
         (7e-9, "receives 7e-09 of the gradient that the last one does, 0.124 a layer on average: it vanishes"),
         (0.2, "receives 0.2 of the gradient that the last one does, 0.836 a layer on average: it shrinks"),
-        (0.9, "receives 0.9 times the gradient that the last one does, 0.988 a layer on average: about as much."),
-        (15.0, "receives 15 times the gradient that the last one does, 1.35 a layer on average: it grows"),
+        (0.9, "receives 0.9 times the gradient that the last one does, 0.988 a layer on average: about as much, it neither"),
+        (15.0, "receives 15 times the gradient that the last one does, 1.35 a layer on average: it does not vanish, it grows"),
         (7_700.0, "receives 7,700 times the gradient that the last one does, 2.7 a layer on average: it explodes"),
     ],
 )

@@ -59,8 +59,8 @@ def _verdict(ratio: float) -> str:
     if ratio < 1 / ALIKE:
         return "it shrinks on the way back"
     if ratio <= ALIKE:
-        return "about as much"
-    return "it explodes on the way back" if ratio > FAR else "it grows on the way back"
+        return "about as much, it neither vanishes nor explodes"
+    return "it explodes on the way back" if ratio > FAR else "it does not vanish, it grows on the way back"
 
 
 def _weights(stack: Stack, found: Measured) -> str:
@@ -117,8 +117,8 @@ def _held(stack: Stack, found: Measured) -> list[str]:
 
 def _sensitivity(found: Measured) -> float:
     """About how much larger a relative change of h[0] is in h[layers]."""
-    grown = found.states[0] / found.states[-1]
-    return float(grown * found.signal[0] / found.signal[-1])
+    with np.errstate(over="ignore"):
+        return float(found.states[0] / found.states[-1] * found.signal[0] / found.signal[-1])
 
 
 def _why_0(stack: Stack) -> str:

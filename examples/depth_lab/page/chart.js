@@ -25,8 +25,19 @@ function drawChart(place, chart) {
     ...chart.curves.flatMap((curve) => drawnCurve(curve, across, down)),
     ...curveLabels(chart.curves, across, down, width - right, height - bottom),
   );
+  picture.append(svg("line", { class: "pointer", y1: top, y2: height - bottom, visibility: "hidden" }));
   place.replaceChildren(picture);
+  acrossOf.set(place, across);
   return (pixels) => ((pixels - left) / (width - left - right)) * chart.layers;
+}
+
+const acrossOf = new WeakMap(); // of each chart, where its places lie
+
+// A line across a chart at a place along the stack; none where that is null.
+function pointAtLayer(place, at) {
+  const line = place.querySelector(".pointer");
+  const x = at === null ? 0 : acrossOf.get(place)(at);
+  furnish(line, { x1: x, x2: x, visibility: at === null ? "hidden" : "visible" }, []);
 }
 
 function logged(y) {

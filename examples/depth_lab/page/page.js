@@ -30,10 +30,10 @@ function fillControls() {
 
 function sourceRow(each) {
   const { layers, scale, residual, source, seeds } = each;
-  const text = `${layers} layers, scale ${scale}, ${residual ? "residual" : "plain"}`;
+  const text = `${layers} layers, ${scale}, ${residual ? "residual" : "plain"}`;
   const button = html("button", { type: "button", "aria-pressed": "false" }, text);
   button.addEventListener("click", () => change(sourceSettings(each)));
-  const range = seeds ? html("small", {}, ` ${seeds} in twelve draws`) : "";
+  const range = seeds ? html("small", {}, ` 12 draws: ${seeds}`) : "";
   return html("tr", {}, html("td", {}, button, range), html("td", {}, source), html("td", { class: "here" }, "…"));
 }
 
@@ -65,7 +65,7 @@ function showControls() {
     byId("source").tBodies[0].rows[i].querySelector("button").setAttribute("aria-pressed", isShown);
   });
   byId("keep").setAttribute("aria-pressed", kept !== null);
-  write(byId("keep"), kept ? "Let the kept curve go" : "Keep this curve");
+  write(byId("keep"), kept ? "Drop kept curve" : "Keep this curve");
 }
 
 function change(settings) {
@@ -174,6 +174,7 @@ function show() {
   byId("words").replaceChildren(...depthSentences(stack, found).map((sentence) => paragraph("", sentence)));
   showClip();
   showNumbers();
+  clearSource();
   clearTimeout(settling);
   settling = setTimeout(settle, SETTLED);
 }
@@ -206,8 +207,10 @@ function showChart() {
 
 function point(pixels) {
   const at = Math.round(placeAt(pixels - byId("chart").getBoundingClientRect().left));
-  if (!(at >= 0 && at <= stack.layers)) {
-    write(byId("pointed"), isRelative() ? "gradients over the last layer's, signal over the first" : "lengths of gradients, root mean square of the signal");
+  const isOn = at >= 0 && at <= stack.layers;
+  pointAtLayer(byId("chart"), isOn ? at : null);
+  if (!isOn) {
+    write(byId("pointed"), isRelative() ? "gradients over the last layer's, signal over what comes in" : "lengths of gradients, root mean square of the signal");
     return;
   }
   const weights = at > 0 ? `, at the weights of layer ${at} ${sizeText(found.weights[at - 1])}` : "";
@@ -225,7 +228,7 @@ function showClip() {
     label: `Lengths of the weights' gradients along the stack, before and after: all times ${sizeText(result.factor)}.`,
     layers: stack.layers,
     curves: [
-      { kind: "signal", name: "after", points: along(result.weights) },
+      { kind: "after", name: "after", points: along(result.weights) },
       { kind: "weights", name: "before", points: along(found.weights) },
     ],
   });
@@ -241,16 +244,25 @@ function showNumbers() {
   place.replaceChildren(html("table", {}, html("thead", {}, head), html("tbody", {}, ...rows)));
 }
 
-let sourceSeed = null;
+let sourceSeed = null; // of what the table shows, or will once it is measured
+
+function clearSource() {
+  if (sourceSeed === stack.seed) return;
+  sourceSeed = null;
+  for (const cell of document.querySelectorAll("#source .here")) write(cell, "…");
+}
 
 // The source's stacks with the seed that is chosen, one after the other, so that the page does not stand still.
-function showSource(at = 0) {
-  if (at === 0 && sourceSeed === stack.seed) return;
-  sourceSeed = stack.seed;
-  if (at === data.source.length) return;
-  const { atInputs } = measuredStack(sourceSettings(data.source[at]));
-  write(byId("source").tBodies[0].rows[at].querySelector(".here"), sizeText(atInputs));
-  setTimeout(() => sourceSeed === stack.seed && showSource(at + 1));
+function showSource() {
+  if (sourceSeed === stack.seed) return;
+  const seed = (sourceSeed = stack.seed);
+  const measureRow = (at) => {
+    if (at === data.source.length || seed !== sourceSeed) return;
+    const { atInputs } = measuredStack(sourceSettings(data.source[at]));
+    write(byId("source").tBodies[0].rows[at].querySelector(".here"), sizeText(atInputs));
+    setTimeout(measureRow, 0, at + 1);
+  };
+  measureRow(0);
 }
 
 fillControls();

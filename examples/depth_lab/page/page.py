@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from depth_lab.initialisation import WEIGHTS
-from depth_lab.stack import ACTIVATIONS, BATCH, Stack
+from depth_lab.stack import ACTIVATIONS, BATCH, WIDTH, Stack
 from viz.kit.page import Page, assemble
 
 MOST_LAYERS = 100
@@ -20,7 +20,7 @@ SOURCE: tuple[dict[str, Any], ...] = (
     {"layers": 60, "scale": 0.5, "residual": False, "source": "1e-17", "seeds": "5.7e-18 to 1.1e-17"},
     {"layers": 60, "scale": 2.0, "residual": False, "source": "7,700", "seeds": "5,170 to 8,760"},
     {"layers": 60, "scale": 2.0, "residual": True, "source": "992", "seeds": "731 to 1,210"},
-    {"layers": 60, "scale": 0.5, "residual": True, "source": "never under 1", "seeds": None},
+    {"layers": 60, "scale": 0.5, "residual": True, "source": "1 or more", "seeds": None},
 )
 """Stacks that the source measured, with its figures, and what this lab finds in twelve draws, seeds 0 to 11."""
 
@@ -37,10 +37,12 @@ _TITLE = "How the gradient changes along a deep stack"
 
 
 def page(stack: Stack) -> Page:
-    """The page that opens with `stack`, or, where it is deeper than the page goes, with as many layers as that, and says
-    so. Raises ValueError for another batch than the page's."""
-    if stack.batch != BATCH:
-        raise ValueError(f"the page draws batches of {BATCH} rows, got {stack.batch}")
+    """The page that opens with `stack`; of a deeper one than the page goes with as many layers as that, and it says so.
+
+    Raises ValueError for another width or batch than the lab's.
+    """
+    if (stack.width, stack.batch) != (WIDTH, BATCH):
+        raise ValueError(f"the page's stacks are {WIDTH} wide, with {BATCH} rows, got {stack.width} and {stack.batch}")
     remark = ""
     if stack.layers > MOST_LAYERS:
         remark = f"Asked for were {stack.layers:,} layers; this page goes up to {MOST_LAYERS}."

@@ -8,7 +8,7 @@ const NORM_EPSILON = 1e-5;
 const GELU_SLOPE = Math.sqrt(2 / Math.PI);
 const GELU_CUBE = 0.044715;
 
-const geluTanh = (x) => Math.tanh(GELU_SLOPE * (x + GELU_CUBE * x ** 3));
+const geluTanh = (x) => Math.tanh(GELU_SLOPE * (x + GELU_CUBE * x * x * x));
 
 const LAYER_ACTIVATIONS = {
   tanh: { of: Math.tanh, slope: (x) => 1 - Math.tanh(x) ** 2 },
@@ -196,7 +196,5 @@ function lengthOf(x) {
 }
 
 function rootMeanSquare(x) {
-  let sum = 0;
-  for (const each of x) sum += each * each;
-  return Math.sqrt(sum / x.length);
+  return lengthOf(x) / Math.sqrt(x.length);
 }

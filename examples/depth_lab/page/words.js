@@ -48,8 +48,8 @@ function layersSentence(stack, found) {
 function verdictOn(ratio) {
   if (ratio < 1 / FAR) return "it vanishes on the way back";
   if (ratio < 1 / ALIKE) return "it shrinks on the way back";
-  if (ratio <= ALIKE) return "about as much";
-  return ratio > FAR ? "it explodes on the way back" : "it grows on the way back";
+  if (ratio <= ALIKE) return "about as much, it neither vanishes nor explodes";
+  return ratio > FAR ? "it explodes on the way back" : "it does not vanish, it grows on the way back";
 }
 
 function weightsSentence(stack, found) {
@@ -99,8 +99,7 @@ function heldSentences(stack, found) {
 
 // About how much larger a relative change of h[0] is in h[layers].
 function sensitivityOf(stack, found) {
-  const grown = found.states[0] / found.states[stack.layers];
-  return (grown * found.signal[0]) / found.signal[stack.layers];
+  return ((found.states[0] / found.states[stack.layers]) * found.signal[0]) / found.signal[stack.layers];
 }
 
 function why0(stack) {
