@@ -21,7 +21,7 @@ from typing import Any
 from common.errors import Refused
 from common.script import Parser, ended
 from depth_lab import printed, summary
-from depth_lab.curves import curves, twins, usual
+from depth_lab.curves import curves, title, twins, usual
 from depth_lab.initialisation import WEIGHTS
 from depth_lab.page.page import page
 from depth_lab.seeds import PLACES, over_seeds
@@ -97,9 +97,8 @@ def written(given: argparse.Namespace, stack: Stack | None) -> Path:
     for each in stacks:
         found.append(measured(each))
         said(len(found))
-    title = f"{stacks[0].activation}, {stacks[0].layers:,} layers"
     drawn = curves(stacks, found)
-    return viz.draw_depth(drawn, given.output, quantity=given.at, theme=given.theme, title=title)
+    return viz.draw_depth(drawn, given.output, quantity=given.at, theme=given.theme, title=title(stacks[0]))
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -201,11 +201,12 @@ def test_pictures(run, tmp_path):
     for name in ("light.png", "dark.png", "new folder/weights.svg"):
         theme = "dark" if "dark" in name else "light"
         at = "weights" if "weights" in name else "inputs"
-        status, out, err = run(*SMALL, "-o", name, "--theme", theme, "--at", at)
+        status, out, err = run(*SMALL, "--norm", "-o", name, "--theme", theme, "--at", at)
         assert (status, err) == (0, "")
         assert out.endswith(f"\npicture: {name}\n")
     assert (tmp_path / "light.png").read_bytes() != (tmp_path / "dark.png").read_bytes()
     drawn = (tmp_path / "new folder/weights.svg").read_text()
+    assert "tanh, pre-norm, 4 layers, seed 0" in drawn
     assert "plain, scale 0.5" in drawn
     assert "residual, scale 0.5" in drawn
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from depth_lab.stack import Measured, Stack
 from viz import Depth
+from viz.text import count
 
 SCALES = (0.5, 1.0, 2.0)
 
@@ -23,6 +24,13 @@ def twins(stack: Stack) -> list[Stack]:
 
 def curve_name(stack: Stack) -> str:
     return f"{'residual' if stack.residual else 'plain'}, scale {stack.scale:g}"
+
+
+def title(stack: Stack) -> str:
+    """What the curves of `usual` or `twins` have in common."""
+    norm = ", pre-norm" if stack.norm else ""
+    drawn = "" if stack.initialisation == "normal" else f", {stack.initialisation} weights"
+    return f"{stack.activation}{norm}, {count(stack.layers, 'layer')}{drawn}, seed {stack.seed}"
 
 
 def curves(stacks: Sequence[Stack], found: Sequence[Measured]) -> dict[str, Depth]:
