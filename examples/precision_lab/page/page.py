@@ -55,8 +55,7 @@ def page(gradients: Mapping[str, np.ndarray], title: str, start: float = 1.0) ->
         *(_group("block", block, sum((found[name] for name in names), empty)) for block, names in members.items()),
         *(_group("array", name, each) for name, each in found.items() if name in shown),
     ]
-    wanted = math.floor(math.log2(start))
-    first = max(-_FARTHEST, min(wanted, _FARTHEST))
+    first = max(-_FARTHEST, min(math.frexp(start)[1] - 1, _FARTHEST))
     data = {
         "formats": [_format(kind, at) for kind in kinds],
         "groups": groups,
