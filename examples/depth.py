@@ -2,11 +2,12 @@
 
     python examples/depth.py [--layers N] [--scale S] [--residual] [--norm] [--activation NAME] [--initialisation NAME]
                              [--seeds K] [--seed FIRST] [--clip LIMIT] [--json] [-o FILE]
+                             [--at inputs|outputs|weights] [--theme light|dark]
 
 Without an option that says what the stack is, a table of the stacks that the source measured, its figures beside ours.
 With one, that stack, layer by layer. Both with what clipping does to the gradient: of one stack, where --clip is given.
 FILE is a page with sliders (.html), or a picture (.png, .svg, .pdf) of the gradients' norms along the layers, with and
-without residual connections.
+without residual connections; --at says which norms, and --theme on what ground.
 """
 
 from __future__ import annotations
