@@ -42,8 +42,14 @@ def test_sizes_that_are_large():
     [
         (7e-9, "receives 7e-09 of the gradient that the last one does, 0.124 a layer on average: it vanishes"),
         (0.2, "receives 0.2 of the gradient that the last one does, 0.836 a layer on average: it shrinks"),
-        (0.9, "receives 0.9 times the gradient that the last one does, 0.988 a layer on average: about as much, it neither"),
-        (15.0, "receives 15 times the gradient that the last one does, 1.35 a layer on average: it does not vanish, it grows"),
+        (
+            0.9,
+            "receives 0.9 times the gradient that the last one does, 0.988 a layer on average: about as much",
+        ),
+        (
+            15.0,
+            "receives 15 times the gradient that the last one does, 1.35 a layer on average: it does not vanish",
+        ),
         (7_700.0, "receives 7,700 times the gradient that the last one does, 2.7 a layer on average: it explodes"),
     ],
 )
@@ -93,6 +99,7 @@ def test_what_formats_of_few_bits_lose(weights, said):
 def test_numbers_that_rounding_decides_are_called_so():
     chaotic = "so the last digits depend on how sums are rounded."
     assert sentences(TEN, along(1e12, 1.0))[-1].endswith(chaotic)
+    assert "so even the first digits depend" in sentences(TEN, along(1e17, 1.0))[-1]
     assert not sentences(TEN, along(1e12, 1.0, signal=1e12))[-1].endswith(chaotic)
     assert not sentences(TEN, along(1e-12, 1.0, signal=1e-12))[-1].endswith(chaotic)
 
@@ -101,14 +108,14 @@ def test_ends_that_have_no_ratio():
     one = Stack(layers=1, width=16)
     assert sentences(one, measured(one))[0] == "One layer is the first and the last: there is nothing to compare yet."
     nothing = Measured(0.0, np.ones(11), np.zeros(11), np.zeros(10))
-    assert sentences(TEN, nothing) == [
-        "The gradient is 0 at the last layer already: it is smaller than 5e-324, where float64 ends."
-    ]
-    assert "or no relu lets it through" in sentences(replace(TEN, activation="relu"), nothing)[0]
+    already = "The gradient is 0 at the last layer already: "
+    assert sentences(TEN, nothing) == [f"{already}the gradient's numbers are smaller than 5e-324, where float64 ends."]
+    assert "or no relu lets them through" in sentences(replace(TEN, activation="relu"), nothing)[0]
     outgrown = Measured(math.inf, np.ones(11), np.ones(11), np.ones(10))
     assert sentences(TEN, outgrown)[0].startswith("The numbers outgrow float64")
     halfway = replace(nothing, states=np.array([0.0] * 5 + [1.0] * 6), weights=np.array([0.0] * 5 + [1.0] * 5))
     assert sentences(TEN, halfway)[0].startswith("The first of 10 layers receives nothing: ")
+    assert len(sentences(TEN, replace(halfway, weights=np.zeros(10)))) == 2
     assert sentences(TEN, halfway)[1].startswith("The gradient of the first layer's weights is 0: ")
 
 

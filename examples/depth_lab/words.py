@@ -18,7 +18,7 @@ ROUNDED_TO_0 = {"fp16": 2.0**-25, "float32": 2.0**-150}
 
 FP16_LARGEST = 65_504.0
 STILL = 1e-8  # the length of a gradient that does not move weights whose lengths are about 16
-CHAOTIC = 1e10  # times float64's rounding, 1e-16, this is seen in numbers of a few digits
+CHAOTIC, HOPELESS = 1e10, 1e14  # times float64's rounding, 1e-16: seen in numbers of few digits, and in their first one
 
 
 def sentences(stack: Stack, found: Measured) -> list[str]:
@@ -28,8 +28,9 @@ def sentences(stack: Stack, found: Measured) -> list[str]:
     if found.states[-2] == 0:
         return [f"The gradient is 0 at the last layer already: {_why_0(stack)}."]
     said = [_layers(stack, found), _weights(stack, found), *_held(stack, found)]
-    if _sensitivity(found) > CHAOTIC:
-        said.append("Small changes grow as much on the way forward, so the last digits depend on how sums are rounded.")
+    if (grown := _sensitivity(found)) > CHAOTIC:
+        which = "even the first digits" if grown > HOPELESS else "the last digits"
+        said.append(f"Small changes grow as much on the way forward, so {which} depend on how sums are rounded.")
     return said
 
 
@@ -104,7 +105,9 @@ def _because(stack: Stack, found: Measured) -> str:
 
 def _held(stack: Stack, found: Measured) -> list[str]:
     """What fp16 and float32 would make of the weights' gradients, where they would lose them."""
-    typical = found.weights / stack.width  # root mean squares of (width, width) numbers
+    typical = found.weights[found.weights > 0] / stack.width  # root mean squares of (width, width) numbers
+    if not typical.size:
+        return []
     least, most = min(typical), max(typical)
     if most > FP16_LARGEST:
         return [f"A typical number in the longest of these gradients is {size(most)}: fp16 ends at 65,504."]
@@ -122,5 +125,5 @@ def _sensitivity(found: Measured) -> float:
 
 
 def _why_0(stack: Stack) -> str:
-    small = "it is smaller than 5e-324, where float64 ends"
-    return f"{small}, or no relu lets it through" if stack.activation == "relu" else small
+    small = "the gradient's numbers are smaller than 5e-324, where float64 ends"
+    return f"{small}, or no relu lets them through" if stack.activation == "relu" else small

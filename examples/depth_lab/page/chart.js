@@ -87,7 +87,7 @@ function drawnCurve({ kind, points, marks = [] }, across, down) {
     if (power !== null) path += `${joined ? "L" : "M"}${chartRound(across(x))} ${chartRound(down(power))}`;
     joined = power !== null;
   }
-  const dots = marks.filter(([, y]) => logged(y) !== null);
+  const dots = (points.length === 1 ? points : marks).filter(([, y]) => logged(y) !== null);
   return [
     svg("path", { class: `curve ${kind}`, d: path }),
     ...dots.map(([x, y]) => svg("circle", { class: kind, cx: across(x), cy: down(logged(y)), r: 4 })),

@@ -167,9 +167,9 @@ function show() {
   shownStack = stack;
   showControls();
   write(byId("setting"), stackName(stack));
-  write(byId("at-inputs"), sizeText(found.atInputs));
-  write(byId("at-outputs"), sizeText(found.atOutputs));
-  write(byId("at-weights"), sizeText(found.atWeights));
+  for (const [id, ratio] of [["at-inputs", found.atInputs], ["at-outputs", found.atOutputs], ["at-weights", found.atWeights]]) {
+    write(byId(id), Number.isNaN(ratio) ? "none" : sizeText(ratio)); // the last is 0
+  }
   showChart();
   byId("words").replaceChildren(...depthSentences(stack, found).map((sentence) => paragraph("", sentence)));
   showClip();

@@ -7,6 +7,7 @@ const FLOAT32_TO_0 = 2 ** -150;
 const FP16_LARGEST = 65504;
 const STILL = 1e-8;
 const CHAOTIC = 1e10;
+const HOPELESS = 1e14;
 
 // stack, found   as in measuredStack
 function depthSentences(stack, found) {
@@ -18,8 +19,10 @@ function depthSentences(stack, found) {
     return [`The gradient is 0 at the last layer already: ${why0(stack)}.`];
   }
   const said = [layersSentence(stack, found), weightsSentence(stack, found), ...heldSentences(stack, found)];
-  if (sensitivityOf(stack, found) > CHAOTIC) {
-    said.push("Small changes grow as much on the way forward, so the last digits depend on how sums are rounded.");
+  const grown = sensitivityOf(stack, found);
+  if (grown > CHAOTIC) {
+    const which = grown > HOPELESS ? "even the first digits" : "the last digits";
+    said.push(`Small changes grow as much on the way forward, so ${which} depend on how sums are rounded.`);
   }
   return said;
 }
@@ -86,7 +89,8 @@ function signalClause(stack, found) {
 }
 
 function heldSentences(stack, found) {
-  const typical = found.weights.map((length) => length / stack.width);
+  const typical = found.weights.filter((length) => length > 0).map((length) => length / stack.width);
+  if (typical.length === 0) return [];
   const [least, most] = [Math.min(...typical), Math.max(...typical)];
   if (most > FP16_LARGEST) {
     return [`A typical number in the longest of these gradients is ${sizeText(most)}: fp16 ends at 65,504.`];
@@ -103,6 +107,6 @@ function sensitivityOf(stack, found) {
 }
 
 function why0(stack) {
-  const small = "it is smaller than 5e-324, where float64 ends";
-  return stack.activation === "relu" ? `${small}, or no relu lets it through` : small;
+  const small = "the gradient's numbers are smaller than 5e-324, where float64 ends";
+  return stack.activation === "relu" ? `${small}, or no relu lets them through` : small;
 }
