@@ -83,7 +83,7 @@ def module(name: str) -> Any:
         return import_module(f"matplotlib.{name}")
     except ImportError:
         raise UserError(
-            "pictures of training runs are drawn by matplotlib, which is not installed: pip install 'plusequals[train]'"
+            "this picture is drawn by matplotlib, which is not installed: pip install 'plusequals[train]'"
         ) from None
 
 
