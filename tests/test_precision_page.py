@@ -34,7 +34,7 @@ def numbers() -> np.ndarray:
     for kind in formats():
         below = kind.normal - kind.smallest / 2
         for limit in (kind.zero_to, kind.smallest, below, kind.normal, kind.largest, kind.overflows_from):
-            near = np.float32(limit) * (1 + np.arange(-3, 4) * 2.0**-23)
+            near = np.float32(limit) * (1 + np.arange(-6, 7) * 2.0**-24)
             wider = limit * (1 + np.array([-1, 1])[:, None] * 2.0 ** -np.arange(14.0, 19.0)).ravel()
             found += [np.concatenate([near, wider]) / 2.0**power for power in (*SCALES, -60)]
     with np.errstate(over="ignore"):
@@ -186,8 +186,8 @@ def test_slider_words_tables_and_address(browser, tmp_path):
         best = next(power for power in range(16, -20, -1) if not counted(whole, fp16, 2.0**power).overflowed)
         assert best < 16
         start = counted(whole, fp16, 65536.0).overflowed
-        assert f"65,536: {start:,} overflow, skipped; " in words(tab, "#way")
-        assert words(tab, "#way").endswith(f" {2**best:,}: none overflows, the step is made.")
+        assert f"at 65,536 {start:,} overflow, skipped; " in words(tab, "#way")
+        assert words(tab, "#way").endswith(f"at {2**best:,} none overflows, and the step is made.")
         assert tab.evaluate("location.hash") == f"#scale={2**best}"
 
         assert [row[0] for row in table(tab, "#parts")] == ["blocks.0", "blocks.1", "tokens.weight", "norm.weight"]
@@ -213,10 +213,12 @@ def test_slider_words_tables_and_address(browser, tmp_path):
 def test_odd_gradients_on_a_dark_phone(browser, tmp_path):
     odd = np.array([1e30, 3.0, -2.0, 1e-40, np.nan, np.inf, 0.0], np.float32)
     found = {ODD_NAME: odd, "empty": np.zeros((0, 3)), "zeros": np.zeros(5), "layers.0." + "w" * 90: np.ones(9) * 1e5}
-    made = page(found, f"</title>{ODD_NAME}", start=1000.0)
+    made = page(found, f"</title>{ODD_NAME}", start=1000.0, remarks=["No gradient reaches <i>."])
     with opened(browser, made, tmp_path, "#format=nope&scale=3&group=nobody", PHONE, "dark") as tab:
         assert tab.locator("h1").inner_text() == f"</title>{ODD_NAME}"
-        assert "1000 was asked for, 512 is shown" in words(tab, "#said")
+        assert words(tab, "#said").startswith(
+            "No gradient reaches <i>. The scales here are powers of two: 1000 was asked"
+        )
         assert words(tab, "#outcome").startswith("At scale 512, fp16 rounds 1 (7.69 %) of 13 nonzero values to zero")
         assert words(tab, "#outcome").endswith("2 more are inf or nan at any scale.")
         assert words(tab, "#step").startswith("2 of the whole gradient's numbers are inf or nan before the scale")

@@ -99,7 +99,7 @@ function rangeBar(kind, chosen, y, across, span) {
   const [from, normal, to] = [kind.smallest, kind.normal, kind.overflowsFrom].map(Math.log2);
   const made = svg("g", { class: chosen ? "range chosen" : "range" });
   made.append(
-    svg("title", {}, `${kind.name}: ${kind.about}; smallest ${limitText(kind.smallest)}, with all digits from ${limitText(kind.normal)}, largest ${limitText(kind.largest)}`),
+    svg("title", {}, rangeText(kind)),
     svg("text", { x: CHART.left - 11, y: y + 10, "text-anchor": "end" }, kind.name),
   );
   const piece = (name, a, b) => svg("rect", { class: name, x: across(a), y, width: across(b) - across(a), height: 12 });
@@ -143,7 +143,8 @@ function countTicks(most, linear) {
 
 function patterns() {
   const box = (id, size, ...parts) =>
-    svg("pattern", { id, width: size, height: size, patternUnits: "userSpaceOnUse" }, svg("rect", { width: size, height: size, class: `${id}-ground` }), ...parts);
+    svg("pattern", { id, width: size, height: size, patternUnits: "userSpaceOnUse" },
+      svg("rect", { width: size, height: size, class: `${id}-ground` }), ...parts);
   const stroke = (id, d) => svg("path", { class: `${id}-stroke`, d });
   return svg("defs", {},
     box("hatched", 6, stroke("hatched", "M-1 7L7 -1M-1 1L1 -1M5 7L7 5")),

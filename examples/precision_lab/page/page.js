@@ -117,8 +117,7 @@ function fillPage() {
   placeStart(byId("starts"), slider);
   byId("key").append(...chartKey());
   byId("said").append(...data.said.map((sentence) => paragraph("", sentence)));
-  byId("ranges").append(...kinds.map((kind) =>
-    html("li", {}, bold(kind.name), `: ${kind.about}. Smallest positive number ${limitText(kind.smallest)}: half of it and less becomes 0. All digits from ${limitText(kind.normal)}. Largest ${limitText(kind.largest)}: ${kind.isFrom ? `from ${limitText(kind.overflowsFrom)} on` : `above ${limitText(kind.overflowsFrom)}`} it overflows.`)));
+  byId("ranges").append(...kinds.map((kind) => html("li", {}, rangeText(kind))));
   write(byId("way"), WAY);
   byId("parts-of").hidden = byId("parts").hidden = parts.length < 2;
   write(byId("parts-more"), parts.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${countText(parts.length)}; all can be chosen above.` : "");

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,12 @@ _SCRIPTS = (
 )
 
 
-def page(gradients: Mapping[str, np.ndarray], title: str, start: float = 1.0) -> Page:
+def page(gradients: Mapping[str, np.ndarray], title: str, start: float = 1.0, remarks: Sequence[str] = ()) -> Page:
     """The page of gradients by their names, which count as float32.
 
-    title  what they are the gradients of
-    start  the scale that is shown first: if it is no power of two, the next one below
+    title    what they are the gradients of
+    start    the scale that is shown first: if it is no power of two, the next one below
+    remarks  what else is to be known of them, a sentence each
 
     Raises ValueError for a start that is not above 0 and finite.
     """
@@ -61,7 +62,7 @@ def page(gradients: Mapping[str, np.ndarray], title: str, start: float = 1.0) ->
         "groups": groups,
         "slider": {"least": min(0, first, _lowest(whole, kinds)), "most": max(_LAST, first), "start": first},
         "rest": [i for i, each in enumerate(groups) if each["kind"] == "array" and block_of(each["name"]) is None],
-        "said": _said(len(found), start, first, kinds),
+        "said": [*remarks, *_said(len(found), start, first, kinds)],
     }
     return Page(assemble(_HERE / "page.html", title, data, _STYLES, _SCRIPTS), title)
 

@@ -2,9 +2,13 @@
 // overflows, thin where nothing overflows. The tables say the same in words.
 
 function scaleBars(group, kinds, slider) {
-  const place = (power) => (100 * (Math.max(slider.least, Math.min(power, slider.most)) - slider.least)) / (slider.most - slider.least);
-  const piece = (name, from, to) =>
-    from > slider.most || to < slider.least ? "" : html("span", { class: name, style: `left:calc(${place(from)}% - 2px);width:calc(${place(to) - place(from)}% + 4px)` });
+  const clamped = (power) => Math.max(slider.least, Math.min(power, slider.most));
+  const place = (power) => (100 * (clamped(power) - slider.least)) / (slider.most - slider.least);
+  const piece = (name, from, to) => {
+    if (from > slider.most || to < slider.least) return "";
+    const style = `left:calc(${place(from)}% - 2px);width:calc(${place(to) - place(from)}% + 4px)`;
+    return html("span", { class: name, style });
+  };
   const rows = kinds.map((kind) => {
     const { from, to } = bestScales(group, kind);
     const pieces = [];

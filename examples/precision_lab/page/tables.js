@@ -4,8 +4,12 @@ function formatRows(group, kinds, state) {
   return kinds.map((kind) => {
     const { lost, short, overflowed } = countedAt(group, kind, state.power);
     const cells = [lost, short, overflowed].map((n) => shareCell(n, group.nonzero));
-    return html("tr", kind === state.kind ? { class: "current" } : {}, html("th", { scope: "row" }, kind.name), ...cells, html("td", {}, ...scalesText(group, kind)));
+    return row(kind === state.kind, html("th", { scope: "row" }, kind.name), ...cells, html("td", {}, ...scalesText(group, kind)));
   });
+}
+
+function row(isCurrent, ...cells) {
+  return html("tr", isCurrent ? { class: "current" } : {}, ...cells);
 }
 
 function shareCell(n, all) {
@@ -19,7 +23,7 @@ function scalesText(group, kind) {
   if (from === null || to === null || from > to) {
     return ["none", html("small", {}, ...(to === null ? ["all overflow"] : ["overflow above ", ...powerOf(to)]))];
   }
-  return [...powerOf(from), " to ", ...powerOf(to), html("small", {}, "\u00a0")];
+  return [...powerOf(from), ...(from < to ? [" to ", ...powerOf(to)] : []), html("small", {}, "\u00a0")];
 }
 
 function powerOf(power) {
@@ -34,6 +38,6 @@ function groupRows(groups, state, choose) {
     name.addEventListener("click", () => choose(group));
     const cells = [shareCell(lost, group.nonzero), shareCell(overflowed, group.nonzero)];
     const all = html("td", {}, countText(group.nonzero));
-    return html("tr", group === state.group ? { class: "current" } : {}, html("td", {}, name), all, ...cells);
+    return row(group === state.group, html("td", {}, name), all, ...cells);
   });
 }

@@ -10,7 +10,7 @@ function shareOf(n, all) {
   const share = all ? n / all : 0;
   let digits = 3;
   while (share < 1 && digits < 9 && Number(generalText(100 * share, digits)) === 100) digits++;
-  return `${generalText(100 * share, digits)} %`;
+  return `${generalText(100 * share, digits)}\u00a0%`;
 }
 
 // 65,536, or in few digits where it is very large or small.
@@ -23,6 +23,16 @@ function limitText(x) {
   return x >= 1000 && x < 1e9 ? countText(x) : shortText(x, 3);
 }
 
+// The range of a format.
+function rangeText(kind) {
+  const from = limitText(kind.overflowsFrom);
+  return (
+    `${kind.name}: ${kind.about}. Smallest positive number ${limitText(kind.smallest)}: half of it and less becomes 0. ` +
+    `All digits from ${limitText(kind.normal)}. ` +
+    `Largest ${limitText(kind.largest)}: ${kind.isFrom ? `from ${from} on` : `above ${from}`} it overflows.`
+  );
+}
+
 function groupText(group) {
   return group.kind === "all" ? "the whole gradient" : `the gradient of ${group.name}`;
 }
@@ -32,12 +42,17 @@ function outcomeText(group, kind, power) {
   const { nonzero } = group;
   if (!group.values) return `There are no numbers in ${groupText(group)}.`;
   const odd = group.odd ? ` ${countText(group.odd)} more ${group.odd === 1 ? "is" : "are"} inf or nan at any scale.` : "";
-  if (!nonzero) return `There is nothing to lose in ${groupText(group)}: ${group.zero ? "every finite number in it is 0" : "it has no finite number"}.${odd}`;
+  if (!nonzero) {
+    const why = group.zero ? "every finite number in it is 0" : "it has no finite number";
+    return `There is nothing to lose in ${groupText(group)}: ${why}.${odd}`;
+  }
   const { lost, short, overflowed } = countedAt(group, kind, power);
   const values = `${countText(nonzero)} nonzero ${nonzero === 1 ? "value" : "values"}${group.kind === "all" ? "" : ` of ${group.name}`}`;
   return (
     `At scale ${scaleText(power)}, ${kind.name} rounds ${amountOf(lost, nonzero)} of ${values} to zero, ` +
-    `keeps ${amountOf(short, nonzero)} with fewer digits, and ${overflowed ? `${amountOf(overflowed, nonzero)} overflow` : "none overflows"}.${rescueText(group, kind, power, lost)}${odd}`
+    `keeps ${amountOf(short, nonzero)} with fewer digits, ` +
+    `and ${amountOf(overflowed, nonzero)} ${overflowed > 1 ? "overflow" : "overflows"}.` +
+    `${rescueText(group, kind, power, lost)}${odd}`
   );
 }
 
@@ -71,21 +86,27 @@ function bestText(group, kind) {
 function stepText(whole, kind, power) {
   const without = kind.name === "bf16" ? " It is rarely used with bf16, which has float32's range." : "";
   if (whole.odd) {
-    return `${countText(whole.odd)} of the whole gradient's numbers ${whole.odd === 1 ? "is" : "are"} inf or nan before the scale: GradScaler skips this step and halves the scale, whatever it is.${without}`;
+    const are = `${countText(whole.odd)} of the whole gradient's numbers ${whole.odd === 1 ? "is" : "are"}`;
+    return `${are} inf or nan before the scale: GradScaler skips this step and halves the scale, whatever it is.${without}`;
   }
   const { overflowed } = countedAt(whole, kind, power);
   if (overflowed) {
-    return `${countText(overflowed)} of the whole gradient ${overflowed === 1 ? "overflows" : "overflow"}, so GradScaler skips this step and halves the scale, to ${scaleText(power - 1)}.${without}`;
+    const what = `${countText(overflowed)} of the whole gradient ${overflowed === 1 ? "overflows" : "overflow"}`;
+    return `${what}, so GradScaler skips this step and halves the scale, to ${scaleText(power - 1)}.${without}`;
   }
   const again = power ? `divides it by ${scaleText(power)} again and makes the step` : "makes the step";
-  return `Nothing of the whole gradient overflows: GradScaler ${again}. After ${countText(GRAD_SCALER.interval)} such steps in a row it doubles the scale.${without}`;
+  const then = `After ${countText(GRAD_SCALER.interval)} such steps in a row it doubles the scale.`;
+  return `Nothing of the whole gradient overflows: GradScaler ${again}. ${then}${without}`;
 }
 
 // Its way from where it starts, were the gradient the same at each step.
 function wayText(whole, kind) {
   if (whole.odd) return "With inf or nan in the gradient every step is skipped, and halving the scale never ends it.";
   const way = halvings(whole, kind, GRAD_SCALER.start);
-  const step = ([power, overflowed]) => `${scaleText(power)}: ${overflowed ? `${countText(overflowed)} overflow, skipped` : "none overflows, the step is made"}`;
+  const step = ([power, overflowed]) => {
+    const what = `${countText(overflowed)} ${overflowed === 1 ? "overflows" : "overflow"}, skipped`;
+    return `at ${scaleText(power)} ${overflowed ? what : "none overflows, and the step is made"}`;
+  };
   const shown = way.length > 6 ? [...way.slice(0, 3).map(step), `${way.length - 5} more halvings`, ...way.slice(-2).map(step)] : way.map(step);
-  return `With this gradient at each step. ${shown.join("; ")}.`;
+  return `Were this the gradient of every step: ${shown.join("; ")}.`;
 }
