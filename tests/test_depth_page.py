@@ -75,6 +75,10 @@ def test_the_numbers_and_the_words_are_those_of_the_engine(browser):
             )
         assert said == sentences(stack, found), stack
 
+    outgrown = replace(SMALL, layers=5, scale=1e300, activation="relu")
+    _, said = tab.evaluate(both, asdict(outgrown))
+    assert said == sentences(outgrown, measured(outgrown)) != sentences(SMALL, measured(SMALL))
+
     ten = replace(SMALL, layers=10)
     odd = [
         counted(ten, 1e12, 1.0, (5e9,) * 10),
@@ -110,9 +114,9 @@ def opened(browser, tmp_path):
     """`with opened(page, address) as tab`: the page from a file. Any error or request of its own fails."""
 
     @contextmanager
-    def open_page(made: Any, address: str = "", *, viewport=WIDE, scheme: str = "light") -> Iterator[Any]:
+    def open_page(made: Any, address: str = "") -> Iterator[Any]:
         path = made.save(tmp_path / "page.html")
-        tab = browser.new_page(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
+        tab = browser.new_page(viewport=WIDE, color_scheme="light", reduced_motion="reduce")
         complaints: list[str] = []
         tab.on("console", lambda message: complaints.append(f"console: {message.text}"))
         tab.on("pageerror", lambda error: complaints.append(f"error: {error}"))
@@ -232,12 +236,14 @@ def test_axe_has_nothing_to_object_to_and_a_phone_shows_all(opened):
     axe = load_axe()
     made = page(Stack(layers=300))
     assert data_of(made.html)["stack"]["layers"] == MOST_LAYERS
-    for viewport, scheme in ((WIDE, "light"), (PHONE, "dark")):
-        with opened(made, "#layers=10&keep=9,1,0,relu,0,he,0", viewport=viewport, scheme=scheme) as tab:
-            tab.wait_for_selector(".curve.kept")
+    with opened(made, "#layers=10&keep=9,1,0,relu,0,he,0") as tab:
+        tab.wait_for_selector(".curve.kept")
+        tab.locator("#numbers summary").click()
+        tab.wait_for_selector("#numbers table")
+        for viewport, scheme in ((WIDE, "light"), (PHONE, "dark")):
+            tab.set_viewport_size(viewport)
+            tab.emulate_media(color_scheme=scheme)
             assert tab.locator("#remark").inner_text() == "Asked for were 300 layers; this page goes up to 100."
-            tab.locator("#numbers summary").click()
-            tab.wait_for_selector("#numbers table")
             assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
             dashes = tab.locator("#chart .curve").evaluate_all(
                 "all => all.map((c) => getComputedStyle(c).strokeDasharray)"

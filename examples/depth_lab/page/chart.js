@@ -90,7 +90,7 @@ function drawnCurve({ kind, points, marks = [] }, across, down) {
   const dots = (points.length === 1 ? points : marks).filter(([, y]) => logged(y) !== null);
   return [
     svg("path", { class: `curve ${kind}`, d: path }),
-    ...dots.map(([x, y]) => svg("circle", { class: kind, cx: across(x), cy: down(logged(y)), r: 4 })),
+    ...dots.map(([x, y]) => svg("circle", { class: `dot ${kind}`, cx: across(x), cy: down(logged(y)), r: 4 })),
   ];
 }
 

@@ -17,5 +17,5 @@ function clipSentences({ before, factor }, limit, found) {
       " clipping keeps a step from being too long, and mends nothing that vanishes."
     : "";
   if (factor === 1) return `The gradient is no longer than ${sizeText(limit)}, so it stays as it is.${ratio}`;
-  return `All layers shrink by the same factor: the arrow becomes shorter, and never turns (cosine 1).${ratio}`;
+  return `Down to ${sizeText(limit)}, all layers shrink by one factor: the arrow becomes shorter, and never turns (cosine 1).${ratio}`;
 }

@@ -59,6 +59,7 @@ function showControls() {
   byId("norm").checked = stack.norm;
   document.querySelector(`[name="residual"][value="${stack.residual ? 1 : ""}"]`).checked = true;
   document.querySelector(`[name="activation"][value="${stack.activation}"]`).checked = true;
+  byId("formula").replaceChildren("each layer: ", code(formulaText(stack)));
   write(byId("drawn"), data.initialisations[stack.initialisation]);
   data.source.forEach((each, i) => {
     const isShown = packedSettings(sourceSettings(each)) === packedSettings(stack);

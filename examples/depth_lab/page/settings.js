@@ -41,6 +41,13 @@ function unpackedSettings(packed) {
   return settingsFrom(Object.fromEntries(FIELDS.map((name, i) => [name, parts[i]])), data.stack);
 }
 
+// What a layer does to what it reads.
+function formulaText({ scale, residual, activation, norm }) {
+  const sum = `${shortText(scale)} * (${norm ? "layer_norm(h)" : "h"} @ W)`;
+  const made = activation === "linear" ? sum : `${activation}(${sum})`;
+  return `h = ${residual ? "h + " : ""}${made}`;
+}
+
 function stackName(stack, short = false) {
   const parts = [
     `${stack.layers} ${stack.activation} ${stack.layers === 1 ? "layer" : "layers"}`,

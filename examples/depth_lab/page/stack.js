@@ -12,7 +12,7 @@ const geluTanh = (x) => Math.tanh(GELU_SLOPE * (x + GELU_CUBE * x * x * x));
 
 const LAYER_ACTIVATIONS = {
   tanh: { of: Math.tanh, slope: (x) => 1 - Math.tanh(x) ** 2 },
-  relu: { of: (x) => (x > 0 ? x : 0), slope: (x) => (x > 0 ? 1 : 0) },
+  relu: { of: (x) => (x <= 0 ? 0 : x), slope: (x) => (x > 0 ? 1 : 0) },
   gelu: {
     of: (x) => 0.5 * x * (1 + geluTanh(x)),
     slope: (x) => {
