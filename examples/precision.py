@@ -57,7 +57,7 @@ def report(given: argparse.Namespace) -> None:
     for path in given.output:
         if _is_page(path):
             start = 1.0 if given.scale is None else given.scale
-            page(gradients.arrays, gradients.about, start).save(path)
+            page(gradients.arrays, gradients.about, start, gradients.remarks).save(path)
         else:
             draw(numbers, path, theme=given.theme)
         if not given.json:

@@ -90,7 +90,8 @@ def _across(axes: Any, span: tuple[float, float]) -> None:
 
 
 def _histogram(axes: Any, report: dict[str, Any], which: str, theme: paper.Theme) -> None:
-    """A bar for each exponent, hatched where the first format loses its numbers or has no room for them."""
+    """A bar for each exponent, hatched where the first format loses its numbers or has no room for them. What lies
+    exactly at 2**-25, or from 65,520 on below 2**16, is drawn with the rest of its bar; the counts above know better."""
     heights = np.array(report["histogram"][which])
     exponents = np.arange(len(heights)) + report["histogram"]["first_exponent"]
     name = report["blocks_format"]
@@ -131,7 +132,8 @@ def _ranges(axes: Any, formats: dict[str, Any], span: tuple[float, float], theme
     """A bar for the range of each format: hatched where its numbers have fewer digits."""
     names = list(formats)
     for row, kind in enumerate(formats.values()):
-        low, normal, high = (min(max(x, span[0]), span[1]) for x in _limits(kind))
+        ends = (float(np.log2(kind[name])) for name in ("smallest", "smallest_normal", "largest"))
+        low, normal, high = (min(max(x, span[0]), span[1]) for x in ends)
         colour = theme.series[0]
         for start, end, hatch in ((low, normal, "//"), (normal, high, "")):
             axes.barh(
@@ -144,24 +146,26 @@ def _ranges(axes: Any, formats: dict[str, Any], span: tuple[float, float], theme
                 hatch=hatch,
                 linewidth=0.8,
             )
-        for x, kept, value, side in (
-            (low, span[0], kind["smallest"], "left"),
-            (high, span[1], kind["largest"], "right"),
-        ):
-            outside = x == kept
-            inward = (side == "left") == outside
-            arrow = ("\N{LEFTWARDS ARROW} " if side == "left" else "") if outside else ""
-            arrow_after = " \N{RIGHTWARDS ARROW}" if outside and side == "right" else ""
-            axes.annotate(
-                f"{arrow}{size(value)}{arrow_after}",
-                (x, row),
-                xytext=(4 if inward else -4, 0) if side == "left" else (-4 if inward is False and outside else 4, 0),
-                textcoords="offset points",
-                ha=("left" if inward else "right") if side == "left" else ("right" if outside else "left"),
-                va="center",
-                color=theme.ink,
-                fontsize=paper.SMALL,
-            )
+        _end(axes, theme, (low, row), kind["smallest"], left=True, outside=low == span[0])
+        _end(axes, theme, (high, row), kind["largest"], left=False, outside=high == span[1])
     axes.set_ylim(len(names) - 0.45, -0.55)
     axes.set_yticks(range(len(names)), names)
     axes.grid(False, axis="y")
+
+
+def _end(axes: Any, theme: paper.Theme, place: tuple[float, int], limit: float, *, left: bool, outside: bool) -> None:
+    """Write a format's limit beside its bar, or where the bar leaves the picture, within it, with an arrow."""
+    text = size(limit)
+    if outside:
+        text = f"\N{LEFTWARDS ARROW} {text}" if left else f"{text} \N{RIGHTWARDS ARROW}"
+    forward = left == outside  # the text goes on to the right of it
+    axes.annotate(
+        text,
+        place,
+        xytext=(4 if forward else -4, 0),
+        textcoords="offset points",
+        ha="left" if forward else "right",
+        va="center",
+        color=theme.ink,
+        fontsize=paper.SMALL,
+    )
