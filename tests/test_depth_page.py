@@ -214,7 +214,7 @@ def test_controls_keys_and_the_address(opened):
         box = tab.locator("#chart").bounding_box()
         tab.mouse.move(box["x"] + 46, box["y"] + 40)
         assert tab.locator("#pointed").inner_text() == (
-            f"after 0: gradient {size(found.states[0])}, signal {size(found.signal[0])}"
+            f"before layer 1: gradient {size(found.states[0])}, signal {size(found.signal[0])}"
         )
 
         tab.locator("#source button").nth(1).click()

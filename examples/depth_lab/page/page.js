@@ -214,8 +214,9 @@ function point(pixels) {
     write(byId("pointed"), isRelative() ? "gradients over the last layer's, signal over what comes in" : "lengths of gradients, root mean square of the signal");
     return;
   }
-  const weights = at > 0 ? `, at the weights of layer ${at} ${sizeText(found.weights[at - 1])}` : "";
-  write(byId("pointed"), `after ${at}: gradient ${sizeText(found.states[at])}${weights}, signal ${sizeText(found.signal[at])}`);
+  const place = at > 0 ? `after layer ${at}` : "before layer 1";
+  const weights = at > 0 ? `, at its weights ${sizeText(found.weights[at - 1])}` : "";
+  write(byId("pointed"), `${place}: gradient ${sizeText(found.states[at])}${weights}, signal ${sizeText(found.signal[at])}`);
 }
 
 function showClip() {
