@@ -90,8 +90,8 @@ def _across(axes: Any, span: tuple[float, float]) -> None:
 
 
 def _histogram(axes: Any, report: dict[str, Any], which: str, theme: paper.Theme) -> None:
-    """A bar for each exponent, hatched where the first format loses its numbers or has no room for them. What lies
-    exactly at 2**-25, or from 65,520 on below 2**16, is drawn with the rest of its bar; the counts above know better."""
+    """A bar for each exponent, hatched where the first format loses its numbers or has no room for them. What lies at
+    2**-25, or from 65,520 on below 2**16, is drawn like the rest of its bar; the counts above are exact."""
     heights = np.array(report["histogram"][which])
     exponents = np.arange(len(heights)) + report["histogram"]["first_exponent"]
     name = report["blocks_format"]
