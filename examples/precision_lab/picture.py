@@ -18,7 +18,7 @@ _LEFT, _RIGHT = 0.95, 0.35
 _TOP = 1.1
 _PANEL, _BETWEEN = 1.7, 0.72
 _ROW = 0.34  # of a format's range
-_FREE = 3  # exponents left free at either side
+_FREE = 3  # exponents, at least, left free at either side
 _LOST, _OVER = "xxxx", "...."
 
 
@@ -73,7 +73,8 @@ def _span(report: dict[str, Any]) -> tuple[float, float]:
     limits = [x for kind in report["formats"].values() for x in _limits(kind)]
     ends = [x for x in limits if abs(x) < 64] or limits
     ends += [float(places[0]), float(places[-1]) + 1] if places.size else []
-    return min(ends) - _FREE, max(ends) + _FREE
+    free = max(_FREE, 0.08 * (max(ends) - min(ends)))  # room for the limits as text
+    return min(ends) - free, max(ends) + free
 
 
 def _limits(kind: dict[str, Any]) -> tuple[float, float, float]:
