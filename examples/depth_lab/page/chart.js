@@ -2,13 +2,15 @@
 
 const CHART = { left: 46, top: 10, bottom: 36, labels: 128, narrowLabels: 96, narrow: 560 };
 const LABEL_HEIGHT = 15;
-const POWERS = [2, 5, 10, 20, 40, 60, 80, 100, 150, 200, 250, 300, 400]; // where the axis may end, so that it seldom moves
+// Where the axis may end: few places, so that it seldom moves.
+const POWERS = [2, 5, 10, 20, 40, 60, 80, 100, 150, 200, 250, 300, 400];
 const POWER_STEPS = [1, 2, 5, 10, 20, 50, 100];
 const LAYER_STEPS = [1, 2, 5, 10, 20, 50];
 const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
 // place   the element that takes the chart, as wide and high as it is
-// chart   { label, layers, curves: [{ kind, name, points: [[x, y], ...], marks: [[x, y], ...] }] }; y of 0 or nan is a gap
+// chart   { label, layers, curves: [{ kind, name, points: [[x, y], ...], marks: [[x, y], ...] }] };
+//         a y of 0 or nan is a gap
 // Returns the place along the stack that is at so many pixels from the left.
 function drawChart(place, chart) {
   const [width, height] = [place.clientWidth, place.clientHeight];
@@ -111,9 +113,12 @@ function curveLabels(curves, across, down, from, lowest) {
     end.at = Math.min(end.at, free);
     free = end.at - LABEL_HEIGHT;
   }
-  return ends.flatMap(({ kind, name, x, y, at }) => [
-    svg("path", { class: "lead", d: `M${chartRound(Math.max(x, from - 8) + 2)} ${chartRound(y)}L${from + 8} ${chartRound(at)}` }),
-    svg("path", { class: `curve ${kind}`, d: `M${from + 8} ${chartRound(at)}h22` }),
-    chartText(from + 34, at + 4, "start", name),
-  ]);
+  return ends.flatMap(({ kind, name, x, y, at }) => {
+    const start = `${from + 8} ${chartRound(at)}`;
+    return [
+      svg("path", { class: "lead", d: `M${chartRound(Math.max(x, from - 8) + 2)} ${chartRound(y)}L${start}` }),
+      svg("path", { class: `curve ${kind}`, d: `M${start}h22` }),
+      chartText(from + 34, at + 4, "start", name),
+    ];
+  });
 }

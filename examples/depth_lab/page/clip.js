@@ -13,9 +13,10 @@ function clipped(weights, limit) {
 function clipSentences({ before, factor }, limit, found) {
   if (!Number.isFinite(before)) return "There is no length to clip: the numbers outgrow float64.";
   const ratio = Number.isFinite(found.atWeights)
-    ? ` The first layer's gradient over the last one's, at the weights, is ${sizeText(found.atWeights)} before and after:` +
-      " clipping keeps a step from being too long, and mends nothing that vanishes."
+    ? ` The first layer's gradient over the last one's, at the weights, is ${sizeText(found.atWeights)} before and` +
+      " after: clipping keeps a step from being too long, and mends nothing that vanishes."
     : "";
   if (factor === 1) return `The gradient is no longer than ${sizeText(limit)}, so it stays as it is.${ratio}`;
-  return `Down to ${sizeText(limit)}, all layers shrink by one factor: the arrow becomes shorter, and never turns (cosine 1).${ratio}`;
+  const shorter = "all layers shrink by one factor: the arrow becomes shorter, and never turns (cosine 1)";
+  return `Down to ${sizeText(limit)}, ${shorter}.${ratio}`;
 }

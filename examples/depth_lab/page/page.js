@@ -23,7 +23,9 @@ function fillControls() {
     const input = html("input", { type: "radio", name: "activation", value: name });
     byId("activation").append(html("label", {}, input, html("span", {}, name)));
   }
-  byId("initialisation").append(...Object.keys(data.initialisations).map((name) => html("option", { value: name }, name)));
+  for (const name of Object.keys(data.initialisations)) {
+    byId("initialisation").append(html("option", { value: name }, name));
+  }
   byId("source").tBodies[0].append(...data.source.map(sourceRow));
   if (data.remark) byId("remark").append(data.remark);
 }
@@ -168,9 +170,9 @@ function show() {
   shownStack = stack;
   showControls();
   write(byId("setting"), stackName(stack));
-  for (const [id, ratio] of [["at-inputs", found.atInputs], ["at-outputs", found.atOutputs], ["at-weights", found.atWeights]]) {
-    write(byId(id), Number.isNaN(ratio) ? "none" : sizeText(ratio)); // the last is 0
-  }
+  write(byId("at-inputs"), ratioText(found.atInputs));
+  write(byId("at-outputs"), ratioText(found.atOutputs));
+  write(byId("at-weights"), ratioText(found.atWeights));
   showChart();
   byId("words").replaceChildren(...depthSentences(stack, found).map((sentence) => paragraph("", sentence)));
   showClip();
@@ -178,6 +180,10 @@ function show() {
   clearSource();
   clearTimeout(settling);
   settling = setTimeout(settle, SETTLED);
+}
+
+function ratioText(ratio) {
+  return Number.isNaN(ratio) ? "none" : sizeText(ratio); // the last is 0
 }
 
 function settle() {
@@ -191,13 +197,14 @@ function showChart() {
   const over = (values, unit) => values.map((value) => (relative ? value / unit : value));
   const statesOf = ({ states }) => over(states, states.at(-2));
   const states = statesOf(found);
+  const along = (values) => values.map((y, x) => [x, y]);
   const ends = [[0, states[0]], [stack.layers - 1, states[stack.layers - 1]]];
   const curves = [
-    { kind: "signal", name: SHORT_NAMES.signal, points: over(found.signal, found.signal[0]).map((y, x) => [x, y]) },
-    { kind: "weights", name: SHORT_NAMES.weights, points: over(found.weights, found.weights.at(-1)).map((y, i) => [i + 0.5, y]) },
-    { kind: "gradient", name: SHORT_NAMES.gradient, points: states.map((y, x) => [x, y]), marks: ends },
+    { kind: "signal", name: SHORT_NAMES.signal, points: along(over(found.signal, found.signal[0])) },
+    { kind: "weights", name: SHORT_NAMES.weights, points: alongLayers(over(found.weights, found.weights.at(-1))) },
+    { kind: "gradient", name: SHORT_NAMES.gradient, points: along(states), marks: ends },
   ];
-  if (kept) curves.unshift({ kind: "kept", name: SHORT_NAMES.kept, points: statesOf(kept.found).map((y, x) => [x, y]) });
+  if (kept) curves.unshift({ kind: "kept", name: SHORT_NAMES.kept, points: along(statesOf(kept.found)) });
   const layers = Math.max(stack.layers, kept ? kept.stack.layers : 0);
   const label = `Curves along ${stackName(stack)}: first over last ${sizeText(found.atInputs)} at the layers' inputs, ` +
     `${sizeText(found.atOutputs)} at their outputs, ${sizeText(found.atWeights)} at their weights.`;
@@ -206,17 +213,24 @@ function showChart() {
   point(NaN);
 }
 
+// What belongs to a layer lies between what it reads and what it makes.
+function alongLayers(values) {
+  return values.map((y, i) => [i + 0.5, y]);
+}
+
 function point(pixels) {
   const at = Math.round(placeAt(pixels - byId("chart").getBoundingClientRect().left));
   const isOn = at >= 0 && at <= stack.layers;
   pointAtLayer(byId("chart"), isOn ? at : null);
   if (!isOn) {
-    write(byId("pointed"), isRelative() ? "gradients over the last layer's, signal over what comes in" : "lengths of gradients, root mean square of the signal");
+    const relative = "gradients over the last layer's, signal over what comes in";
+    write(byId("pointed"), isRelative() ? relative : "lengths of gradients, root mean square of the signal");
     return;
   }
   const place = at > 0 ? `after layer ${at}` : "before layer 1";
   const weights = at > 0 ? `, at its weights ${sizeText(found.weights[at - 1])}` : "";
-  write(byId("pointed"), `${place}: gradient ${sizeText(found.states[at])}${weights}, signal ${sizeText(found.signal[at])}`);
+  const [gradient, signal] = [sizeText(found.states[at]), sizeText(found.signal[at])];
+  write(byId("pointed"), `${place}: gradient ${gradient}${weights}, signal ${signal}`);
 }
 
 function showClip() {
@@ -225,13 +239,12 @@ function showClip() {
   write(byId("factor"), sizeText(result.factor));
   write(byId("length-after"), sizeText(result.after));
   write(byId("clip-words"), clipSentences(result, limit, found));
-  const along = (weights) => weights.map((y, i) => [i + 0.5, y]);
   drawChart(byId("clip-chart"), {
     label: `Lengths of the weights' gradients along the stack, before and after: all times ${sizeText(result.factor)}.`,
     layers: stack.layers,
     curves: [
-      { kind: "after", name: "after", points: along(result.weights) },
-      { kind: "weights", name: "before", points: along(found.weights) },
+      { kind: "after", name: "after", points: alongLayers(result.weights) },
+      { kind: "weights", name: "before", points: alongLayers(found.weights) },
     ],
   });
 }
@@ -239,7 +252,8 @@ function showClip() {
 function showNumbers() {
   const place = byId("numbers").lastElementChild;
   if (!byId("numbers").open) return place.replaceChildren();
-  const cells = (tag, texts) => html("tr", {}, ...texts.map((text) => html(tag, tag === "th" ? { scope: "col" } : {}, text)));
+  const scope = (tag) => (tag === "th" ? { scope: "col" } : {});
+  const cells = (tag, texts) => html("tr", {}, ...texts.map((text) => html(tag, scope(tag), text)));
   const rows = found.states.map((length, at) =>
     cells("td", [String(at), sizeText(length), at ? sizeText(found.weights[at - 1]) : "", sizeText(found.signal[at])]));
   const head = cells("th", ["after layer", "gradient", "of its weights", "signal"]);

@@ -124,12 +124,13 @@ function backThrough(d, weights, width, factor) {
       s6 += d[o + 6] * w;
       s7 += d[o + 7] * w;
     }
-    out.set([s0 * factor, s1 * factor, s2 * factor, s3 * factor, s4 * factor, s5 * factor, s6 * factor, s7 * factor], i * ROWS);
+    out.set([s0, s1, s2, s3, s4, s5, s6, s7], i * ROWS);
   }
+  for (let i = 0; i < out.length; i++) out[i] *= factor;
   return out;
 }
 
-// The length of x.T @ d without that matrix: its square is the sum over all pairs of rows b, c of (x_b . x_c) (d_b . d_c).
+// The length of x.T @ d without that matrix: its square is the sum of (x_b . x_c) (d_b . d_c) over all pairs of rows.
 function outerLength(x, d) {
   const [longX, longD] = [largestOf(x), largestOf(d)];
   if (longX === 0 || longD === 0) return 0;
