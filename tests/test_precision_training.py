@@ -1,0 +1,116 @@
+"""Training in simulated formats: against torch.autocast; what is lost without a scaler, and kept with one."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import tensorgrad
+from tensorgrad import nn
+from tensorgrad.nn import functional as F
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+from chars.settings import Settings
+from precision_lab.formats import format_of
+from precision_lab.simulated import simulate
+from precision_lab.training import Plan, compare, plans
+
+TINY = Settings(steps=12, blocks=1, heads=2, width=16, context=8, batch=4, warmup=3)
+MANY = 15_360  # of 32 targets each: 491,520
+
+
+def layers(library: ModuleType) -> list:
+    return [
+        library.nn.Linear(24, 48),
+        library.nn.GELU(approximate="tanh"),
+        library.nn.LayerNorm(48),
+        library.nn.Linear(48, 7),
+    ]
+
+
+@pytest.mark.parametrize(("name", "close"), [("fp16", 0.002), ("bf16", 0.01)])
+def test_gradients_are_those_of_autocast(torch: ModuleType, name: str, close: float) -> None:
+    tensorgrad.manual_seed(0)
+    ours, theirs = nn.Sequential(*layers(tensorgrad)), torch.nn.Sequential(*layers(torch))
+    theirs.load_state_dict({key: torch.tensor(x.data) for key, x in ours.state_dict().items()})
+    x, y = np.random.default_rng(0).standard_normal((32, 24)).astype(np.float32), np.arange(32) % 7
+    for factor in (1.0, 2.0**-17):  # with the second fp16 loses numbers
+        ours.zero_grad()
+        theirs.zero_grad()
+        with simulate(ours, format_of(name)) as simulated:
+            scores = ours(tensorgrad.tensor(x))
+            (F.cross_entropy(scores, tensorgrad.tensor(y)) * factor).backward()
+        with torch.autocast("cpu", dtype={"fp16": torch.float16, "bf16": torch.bfloat16}[name]):
+            expected = theirs(torch.tensor(x)).float()
+        (torch.nn.functional.cross_entropy(expected, torch.tensor(y)) * factor).backward()
+        np.testing.assert_allclose(scores.data, expected.detach().numpy(), atol=close * 4)
+        mine = np.concatenate([p.grad.ravel() for p in ours.parameters()])
+        its = np.concatenate([p.grad.numpy().ravel() for p in theirs.parameters()])
+        few_digits = name == "fp16" and factor < 1
+        assert np.linalg.norm(mine - its) < np.linalg.norm(its) * (0.2 if few_digits else close)
+        assert (simulated.between.lost > 1000) == few_digits
+        assert abs(simulated.weights.lost - np.count_nonzero(its == 0)) < 40
+
+
+def test_what_is_too_large_becomes_inf_and_goes_on() -> None:
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    for kind, odd in (("fp16", np.isinf), ("fp8-e4m3", np.isnan)):
+        with simulate(model, format_of(kind)) as simulated:
+            model.zero_grad()
+            (model(tensorgrad.ones(4, 2)).sum() * 1e6).backward()
+        assert odd(model[1].bias.grad).all()
+        assert simulated.between.overflowed == 4
+
+
+def test_the_model_is_its_own_again_afterwards() -> None:
+    tensorgrad.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+    x, state = tensorgrad.randn(5, 3), model.state_dict().keys()
+    plain = model(x).data
+    simulated = simulate(model, format_of("fp8-e5m2"))
+    assert not np.array_equal(model(x).data, plain)
+    assert model.state_dict().keys() == state
+    with pytest.raises(RuntimeError, match="simulated already"):
+        simulate(model, format_of("fp16"))
+    simulated.remove()
+    np.testing.assert_array_equal(model(x).data, plain)
+    with pytest.raises(ValueError, match="no Linear in this Tanh"):
+        simulate(nn.Tanh(), format_of("fp16"))
+
+
+def test_a_scaler_saves_a_step_of_many_targets() -> None:
+    found = compare(TINY, [*plans(MANY), Plan(None, False, 1)])
+    plain, few, lost, saved, brain, alone = found.runs
+    for ran in (few, saved, brain):  # as float32, to the digits of the format
+        np.testing.assert_allclose(ran.losses, plain.losses, atol=0.01)
+        assert abs(ran.held_out - plain.held_out) < 0.01
+    np.testing.assert_allclose(alone.losses, plain.losses, rtol=1e-4)  # one micro-batch that counts for all is right
+    assert lost.held_out > plain.held_out + 0.05
+    assert min(lost.lost_between) > 0.5 > 0.05 > max(few.lost_between)
+    assert max(saved.lost_between) < 0.05
+    assert not max(plain.lost_between + brain.lost_weights)
+    assert (saved.scales, saved.skipped) == ([65536.0] * 12, [])
+    assert [ran.name for ran in found.runs[1:4]] == [
+        "fp16, 32 targets",
+        "fp16, 491,520 targets",
+        "fp16, GradScaler, 491,520 targets",
+    ]
+
+
+def test_a_scale_that_is_too_large_skips_steps_and_is_halved() -> None:
+    (ran,) = compare(TINY, [Plan("fp16", True, 1)], growth_interval=1).runs
+    assert ran.skipped
+    for step in range(1, len(ran.scales)):
+        assert ran.scales[step] == ran.scales[step - 1] * (0.5 if step in ran.skipped else 2)
+    assert all(map(math.isfinite, ran.losses))
+
+
+def test_weights_that_are_lost_end_a_run() -> None:
+    (ran,) = compare(TINY, [Plan("fp8-e4m3", False, 1e-5)]).runs  # a loss times 100,000
+    assert len(ran.losses) < 12
+    assert math.isnan(ran.held_out)
