@@ -114,3 +114,14 @@ def test_weights_that_are_lost_end_a_run() -> None:
     (ran,) = compare(TINY, [Plan("fp8-e4m3", False, 1e-5)]).runs  # a loss times 100,000
     assert len(ran.losses) < 12
     assert math.isnan(ran.held_out)
+
+
+def test_small_numbers_are_rounded_to_fp16_as_numpy_does() -> None:
+    halves = (np.arange(2**12) * 2.0**-26).astype(np.float32)  # every fourth is a subnormal of fp16, two beyond a tie
+    numbers = np.concatenate([np.nextafter(halves, np.float32(way)) for way in (-1, 1)] + [halves])
+    numbers = np.concatenate([numbers, -numbers])
+    with np.errstate(under="ignore"):
+        expected = numbers.astype(np.float16).astype(np.float64)
+    found = format_of("fp16").rounded(numbers)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))

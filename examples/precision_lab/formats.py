@@ -63,11 +63,23 @@ class Format:
         What is too large becomes inf, or nan in a format that has no inf, as fp8-e4m3; torch makes that 448 there.
         """
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            return np.asarray(values, np.float32).astype(self.dtype).astype(np.float64)
+            found = np.asarray(values, np.float32)
+            if self.dtype is np.float16:
+                found = _on_subnormals(found)
+            return found.astype(self.dtype).astype(np.float64)
 
     @property
     def _limits(self) -> Any:
         return np.finfo(self.dtype) if self.dtype is np.float16 else _ml_dtypes().finfo(self.dtype)
+
+
+def _on_subnormals(x: np.ndarray) -> np.ndarray:
+    """`x`, float32, with what is below float16's normal numbers rounded to its subnormal ones, which lie 2**-24 apart.
+
+    The cast would round to the same ones, 20 times as slowly: it raises the processor's underflow flag for each.
+    """
+    apart = np.float32(0.75)  # float32 numbers are 2**-24 apart from 0.5 to 1, so the sum is rounded as is wanted
+    return np.where(np.abs(x) < 2.0**-14, np.copysign((x + apart) - apart, x), x)
 
 
 _OTHERS = {
