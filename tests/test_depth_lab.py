@@ -16,7 +16,9 @@ from depth_lab.clipping import clip
 from depth_lab.curves import curves, twins, usual
 from depth_lab.initialisation import WEIGHTS, matrix
 from depth_lab.seeds import over_seeds, spread
+from depth_lab.source import SETTINGS
 from depth_lab.stack import ACTIVATIONS, Measured, Stack, leaves, measured, norm, passed
+from depth_lab.words import size
 
 from tensorgrad import tensor
 
@@ -346,3 +348,13 @@ def test_gradients_without_a_direction(value, after):
     assert np.isnan(found.cosine)
     assert found.after == pytest.approx([after], nan_ok=True)
     assert found.factors.size == 0
+
+
+def test_what_ten_seeds_give_on_the_sources_stacks():
+    """They are the ranges that the page shows, and each figure of the source lies in its own."""
+    found = over_seeds([setting.stack for setting in SETTINGS], range(10))
+    for setting, runs in zip(SETTINGS, found, strict=True):
+        inputs = spread(runs, "inputs")
+        assert tuple(map(size, setting.ours)) == (size(inputs.least), size(inputs.most))
+        least, most = setting.ours
+        assert least <= setting.found <= most if setting.found is not None else least >= 1

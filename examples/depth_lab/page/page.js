@@ -35,7 +35,7 @@ function sourceRow(each) {
   const text = `${layers} layers, ${scale}, ${residual ? "residual" : "plain"}`;
   const button = html("button", { type: "button", "aria-pressed": "false" }, text);
   button.addEventListener("click", () => change(sourceSettings(each)));
-  const range = seeds ? html("small", {}, ` 12 draws: ${seeds}`) : "";
+  const range = html("small", {}, ` ten draws: ${seeds}`);
   return html("tr", {}, html("td", {}, button, range), html("td", {}, source), html("td", { class: "here" }, "…"));
 }
 

@@ -7,22 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from depth_lab.initialisation import WEIGHTS
+from depth_lab.source import SETTINGS, Setting
 from depth_lab.stack import ACTIVATIONS, BATCH, WIDTH, Stack
+from depth_lab.words import size
 from viz.kit.page import Page, assemble
 
 MOST_LAYERS = 100
 """Of the page: a pass through them takes it about a tenth of a second."""
 
 LEAST_SCALE, MOST_SCALE = 0.1, 4.0
-
-SOURCE: tuple[dict[str, Any], ...] = (
-    {"layers": 30, "scale": 0.5, "residual": False, "source": "7e-09", "seeds": "4.9e-09 to 7.9e-09"},
-    {"layers": 60, "scale": 0.5, "residual": False, "source": "1e-17", "seeds": "5.7e-18 to 1.1e-17"},
-    {"layers": 60, "scale": 2.0, "residual": False, "source": "7,700", "seeds": "5,170 to 8,760"},
-    {"layers": 60, "scale": 2.0, "residual": True, "source": "992", "seeds": "731 to 1,210"},
-    {"layers": 60, "scale": 0.5, "residual": True, "source": "1 or more", "seeds": None},
-)
-"""Stacks that the source measured, with its figures, and what this lab finds in twelve draws, seeds 0 to 11."""
 
 _HERE = Path(__file__).parent
 _STYLES = ("kit/kit.css", _HERE / "page.css", "kit/print.css")
@@ -53,6 +46,17 @@ def page(stack: Stack) -> Page:
         "scale": [min(LEAST_SCALE, stack.scale), max(MOST_SCALE, stack.scale)],
         "activations": list(ACTIVATIONS),
         "initialisations": WEIGHTS,
-        "source": SOURCE,
+        "source": [_sourced(setting) for setting in SETTINGS],
     }
     return Page(assemble(_HERE / "page.html", _TITLE, data, _STYLES, _SCRIPTS), _TITLE)
+
+
+def _sourced(setting: Setting) -> dict[str, Any]:
+    """A row of the table of the source's stacks."""
+    return {
+        "layers": setting.stack.layers,
+        "scale": setting.stack.scale,
+        "residual": setting.stack.residual,
+        "source": setting.in_words,
+        "seeds": " to ".join(map(size, setting.ours)),
+    }
