@@ -54,16 +54,16 @@ class Plan:
     scaled: bool
     micro_batches: int
 
-    def named(self, targets: int) -> str:
-        """In words; `targets` are those of a micro-batch."""
-        kind = "float32" if self.kind is None else self.kind
-        return f"{kind}{', GradScaler' if self.scaled else ''}, {targets * self.micro_batches:,} targets"
+    def named(self) -> str:
+        """The precision in words."""
+        return f"{self.kind or 'float32'}{', GradScaler' if self.scaled else ''}"
 
 
 @dataclass
 class Ran:
-    """A run that was made; one number a step.
+    """A run that was made; of its lists each has one number a step, but `skipped`.
 
+    name          its precision, and the targets of a step
     losses        mean nats a character, before the division by the micro-batches
     scales        what the loss was multiplied by, besides
     lost_between  share of the numbers of the gradients between the layers that became 0 by rounding
@@ -95,12 +95,19 @@ class Comparison:
     settings  of all of them; `accumulate` is 1, see Plan
     text      the name of the text
     guess     nats a character of a guess by letter frequencies, on the held-out text
+    growth    good steps after which a scaler's scale doubles
     """
 
     settings: Settings
     text: str
     guess: float
+    growth: int
     runs: tuple[Ran, ...]
+
+    @property
+    def targets(self) -> int:
+        """Characters that are predicted in a micro-batch."""
+        return self.settings.batch * self.settings.context
 
 
 def plans(micro_batches: int = MICRO_BATCHES, *, fp8: bool = False) -> list[Plan]:
@@ -142,7 +149,7 @@ def compare(
             runs.append(ran)
     finally:
         shown.close()
-    return Comparison(settings, corpus.name, corpus.letter_frequencies, tuple(runs))
+    return Comparison(settings, corpus.name, corpus.letter_frequencies, growth_interval, tuple(runs))
 
 
 def _ran(
@@ -161,7 +168,7 @@ def _ran(
     batches = Batches(corpus.encode(corpus.train), settings)
     scaler = GradScaler("cpu", growth_interval=growth_interval, enabled=plan.scaled)
     targets = settings.batch * settings.context
-    ran = Ran(plan.named(targets), plan)
+    ran = Ran(f"{plan.named()}, {targets * plan.micro_batches:,} targets", plan)
     start = time.perf_counter()
     with nullcontext() if kind is None else simulate(model, kind) as simulated:
         for step in range(1, settings.steps + 1):
@@ -212,8 +219,9 @@ def as_dict(comparison: Comparison) -> dict[str, object]:
         "text": comparison.text,
         "steps": comparison.settings.steps,
         "seed": comparison.settings.seed,
-        "targets_in_a_micro_batch": comparison.settings.batch * comparison.settings.context,
+        "targets_in_a_micro_batch": comparison.targets,
         "letter_frequencies": comparison.guess,
+        "growth_interval": comparison.growth,
         "runs": list(_dicts(comparison.runs)),
     }
 
