@@ -3,10 +3,12 @@
     python examples/precision.py
     python examples/precision.py runs/char-gpt/checkpoint.npz -o precision.html -o precision.png
     python examples/precision.py my_gradients.npz --scale 1024 --json
+    python examples/precision.py --train -o runs.png
 
 FILE is a checkpoint of char_gpt.py, whose model's gradients are taken on a batch of its text, or any .npz of arrays,
 each of which is a gradient. Without it the character model is trained for a few hundred steps first. A loss scale
-multiplies the loss, and with it all gradients, before they are rounded.
+multiplies the loss, and with it all gradients, before they are rounded. With --train small models are trained instead,
+in formats of few bits, with and without a GradScaler.
 """
 
 from __future__ import annotations
@@ -16,19 +18,24 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from chars.logs import to_json
 from chars.settings import Settings
 from chars.training import train
 from common.errors import Refused
 from common.script import Parser, ended
+from precision_lab import training_picture, training_table
 from precision_lab.formats import NAMES, NEEDS, Format, format_of, formats
 from precision_lab.gradients import Gradients, gradients_of, gradients_of_result
 from precision_lab.page.page import page
 from precision_lab.picture import draw
 from precision_lab.report import reported
 from precision_lab.table import printed
+from precision_lab.training import SETTINGS, as_dict, compare, plans
 
+from viz.text import count
 from viz.training import paper
 
 NAME = "precision.py"
@@ -41,14 +48,21 @@ LONG = 20_000_000  # values that take so long that it is said
 
 def main(given: Sequence[str] | None = None) -> int:
     """Report as the command line says. Returns the exit status: 0, or 2 for bad input."""
-    return ended(NAME, lambda: report(parser().parse_args(given)))
+
+    def work() -> None:
+        options = parser().parse_args(given)
+        _check(options)
+        (compared if options.train else report)(options)
+
+    return ended(NAME, work)
 
 
 def report(given: argparse.Namespace) -> None:
     """Print, and write the pages and pictures. Raises Refused and UserError for input that cannot be used."""
-    _check(given)
     kinds = chosen(given.formats)
-    gradients = found(given).divided(given.divide)
+    gradients = found(given)
+    if given.divide is not None:
+        gradients = gradients.divided(given.divide)
     values = sum(array.size for array in gradients.arrays.values())
     if values > LONG:
         print(f"{NAME}: rounding {values:,} values ...", file=sys.stderr)
@@ -62,6 +76,23 @@ def report(given: argparse.Namespace) -> None:
             draw(numbers, path, theme=given.theme)
         if not given.json:
             print(f"\n{'page' if _is_page(path) else 'picture'}: {path}")
+
+
+def compared(given: argparse.Namespace) -> None:
+    """Train in several precisions, print how the runs end, and draw them. Raises Refused and UserError."""
+    names = [kind.name for kind in chosen(given.formats)]
+    runs = [plan for plan in plans(fp8=given.formats is not None) if plan.kind is None or plan.kind in names]
+    for name in names if given.formats is not None else []:
+        if name not in [plan.kind for plan in runs]:
+            raise Refused(f"--formats: --train makes no run in {name}")
+    settings = SETTINGS if given.steps is None else replace(SETTINGS, steps=given.steps)
+    print(f"{NAME}: {count(len(runs), 'run')} of {count(settings.steps, 'step')} each ...", file=sys.stderr)
+    comparison = compare(settings, runs, progress=True)
+    print(to_json(as_dict(comparison)) if given.json else training_table.printed(comparison))
+    for path in given.output:
+        training_picture.picture(comparison, path, theme=given.theme)
+        if not given.json:
+            print(f"\npicture: {path}")
 
 
 def found(given: argparse.Namespace) -> Gradients:
@@ -100,7 +131,13 @@ def _check(given: argparse.Namespace) -> None:
         raise Refused(f"--steps is {given.steps}; it must be 1 or more")
     if given.steps is not None and given.file is not None:
         raise Refused(f"--steps is for a model that is trained now: leave it out, or {given.file!r}")
+    for option in ("file", "scale", "divide") if given.train else ():
+        if getattr(given, option) is not None:
+            name = "FILE" if option == "file" else f"--{option}"
+            raise Refused(f"--train makes runs of its own: leave out {name}")
     for path in given.output:
+        if given.train and _is_page(path):
+            raise Refused(f"-o {path}: --train draws pictures: name one, {', '.join(paper.SUFFIXES)}")
         if not _is_page(path) and Path(path).suffix.lower() not in paper.SUFFIXES:
             raise Refused(
                 f"-o {path}: name a page, .html, or a picture, {', '.join(paper.SUFFIXES[:-1])} or {paper.SUFFIXES[-1]}"
@@ -117,10 +154,11 @@ def parser() -> argparse.ArgumentParser:
     found = Parser(prog=NAME, description=__doc__.splitlines()[0])
     found.add_argument("file", nargs="?", metavar="FILE", help="a checkpoint of char_gpt.py, or an .npz of gradients")
     found.add_argument("--steps", metavar="N", type=int, help=f"of training, where there is no FILE ({STEPS})")
+    found.add_argument("--train", action="store_true", help="compare runs in these formats, with and without a scaler")
     found.add_argument("--scale", metavar="S", type=float, help=f"the loss scale ({SCALE:g})")
-    found.add_argument("--divide", metavar="K", type=float, default=1.0, help="divide the loss by K first (1)")
+    found.add_argument("--divide", metavar="K", type=float, help="divide the loss by K first (1)")
     found.add_argument("--formats", metavar="NAMES", help=f"which, with commas between ({','.join(NAMES)})")
-    found.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help="a page or a picture; again")
+    found.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help="a page or a picture")
     found.add_argument("--theme", choices=paper.THEMES, default="light", help="of the picture (light)")
     found.add_argument("--json", action="store_true", help="the numbers as one JSON object on stdout")
     return found

@@ -113,6 +113,30 @@ def test_without_a_file_a_model_is_trained(run, made, monkeypatch):
     assert out.startswith("gradients  character model after step 3, on 2 sequences of 8 characters")
 
 
+@pytest.fixture
+def small_runs(made, monkeypatch):
+    small = Settings(text=str(made / "text.txt"), steps=2, blocks=1, heads=1, width=8, context=8, batch=2)
+    monkeypatch.setattr(precision, "SETTINGS", small)
+
+
+def test_runs_are_compared(run, small_runs, tmp_path):
+    status, out, err = run("--train", "--steps", "3", "-o", "runs.svg")
+    assert status == 0
+    assert "precision.py: 5 runs of 3 steps each" in err
+    for name in ("float32", "fp16", "fp16, GradScaler", "bf16"):
+        assert f"\n{name}" in out
+    assert "picture: runs.svg" in out
+    assert (tmp_path / "runs.svg").exists()
+
+
+def test_runs_in_the_formats_that_are_named(run, small_runs):
+    status, out, _ = run("--train", "--formats", "fp8-e5m2", "--json")
+    assert status == 0
+    runs = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))["runs"]
+    assert [each["format"] for each in runs] == ["float32", "fp8-e5m2"]
+    assert [len(each["losses"]) for each in runs] == [2, 2]
+
+
 def test_a_bug_and_accumulation_are_told(made, tmp_path):
     saved = load(made / "checkpoint.npz")
     from_file = vars(saved.settings) | {"bug": "detached-positions", "accumulate": 4}
@@ -282,6 +306,11 @@ def write_bad(folder: Path, made: Path) -> None:
         (["good.npz", "-o", "picture.gif"], "-o picture.gif: name a page, .html, or a picture, .png, .svg or .pdf"),
         (["good.npz", "-o", ""], "name a page"),
         (["good.npz", "--theme", "pink"], "invalid choice: 'pink'"),
+        (["good.npz", "--train"], "--train makes runs of its own: leave out FILE"),
+        (["--train", "--scale", "2"], "leave out --scale"),
+        (["--train", "-o", "a.html"], "--train draws pictures"),
+        (["--train", "--formats", "fp8-e4m3"], "--train makes no run in fp8-e4m3"),
+        (["--train", "--steps", "-1"], "--steps is -1"),
         (["good.npz", "other.npz"], "unrecognized arguments"),
     ],
 )
