@@ -41,7 +41,7 @@ def _rows(comparison: Comparison) -> list[list[str]]:
                 ran.plan.named(),
                 f"{comparison.targets * ran.plan.micro_batches:,}",
                 f"{ran.held_out:.3f}",
-                _change(ran.held_out - plain.held_out) if rounds else "",
+                _change(ran.held_out - plain.held_out) if rounds and math.isfinite(ran.held_out) else "",
                 f"{ran.end:.3f}",
                 percent(mean(ran.lost_between)) if rounds else "",
                 percent(mean(ran.lost_weights)) if rounds else "",
