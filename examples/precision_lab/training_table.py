@@ -94,8 +94,9 @@ def _reasons(comparison: Comparison) -> list[str]:
         )
     for ran in comparison.runs:
         if ran.plan.scaled:
-            skipped = f"{count(len(ran.skipped), 'step')} skipped after an overflow"
-            scales = f"scales from {power(min(ran.scales))} to {power(max(ran.scales))}"
+            skipped = f"{count(len(ran.skipped), 'step') if ran.skipped else 'no step'} skipped after an overflow"
+            least, most = power(min(ran.scales)), power(max(ran.scales))
+            scales = f"scale {least}" if least == most else f"scales from {least} to {most}"
             lost = percent(mean(ran.lost_between))
             told.append(f"{ran.plan.kind} with GradScaler: {lost} of them; {scales}, {skipped}.")
     return told
@@ -108,7 +109,7 @@ def _how(comparison: Comparison) -> str:
     if many > 1:
         told += (
             f" Of the {many:,} micro-batches of a step, {comparison.targets:,} targets each, one is computed and "
-            "counts for all, which changes nothing in float32."
+            "counts for all, which in float32 changes the last digits only."
         )
     if any(ran.plan.scaled for ran in comparison.runs) and comparison.growth != 2000:
         told += f" Scales double after {comparison.growth:,} good steps (usually 2,000), so that short runs show it."
