@@ -14,8 +14,8 @@ import json
 import sys
 from collections.abc import Sequence
 
-from chars.checkpoint import Checkpoint, load, model_of
-from chars.corpus import Corpus, read_text
+from chars.checkpoint import Checkpoint, load, model_of, trained_on
+from chars.corpus import read_text
 from chars.surprise.page import page
 from chars.surprise.printed import printed
 from chars.surprise.scored import scored
@@ -29,14 +29,6 @@ from viz.text import count
 
 NAME = "surprise.py"
 LONG = 100_000  # characters that take so long that it is said
-
-
-def trained_on(saved: Checkpoint) -> Corpus:
-    """The text that the model was trained on. Raises Refused where it isn't there any more, or is another one now."""
-    corpus = Corpus(read_text(saved.settings.text), saved.text_name)
-    if corpus.sha256 != saved.text_sha256:
-        raise Refused(f"{saved.text_name}, which the model was trained on, is another text now")
-    return corpus
 
 
 def report(given: argparse.Namespace) -> None:

@@ -463,5 +463,5 @@ def test_a_second_ctrl_c_stops_at_once(text: str, tmp_path: Path) -> None:
         program.send_signal(signal.SIGINT)
     _, err = program.communicate(timeout=20)
     assert program.returncode == 130
-    assert err.splitlines()[-1] == "char_gpt.py: stopped at once; a checkpoint that was written before is whole"
+    assert err.splitlines()[-1] == "char_gpt.py: stopped at once; every file that was written before is whole"
     assert (tmp_path / "run" / "checkpoint.npz").read_bytes() == kept

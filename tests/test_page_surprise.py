@@ -19,7 +19,8 @@ from chars.surprise import page as page_module
 from chars.surprise.page import LEVELS, page
 from chars.surprise.scored import Scored
 from chars.surprise.summary import summarized
-from chars.surprise.words import named, nats, percent
+from chars.surprise.words import named, nats
+from common.words import percent
 
 
 @pytest.fixture(scope="module")

@@ -206,6 +206,8 @@ def test_extremes_leave_out_what_is_no_size():
         ("tokens.weight", "tokens"),
         ("transformer.wte.weight", "transformer.wte"),
         ("0.weight", "0"),
+        ("a/b/2/w", "a/b/2"),
+        ("norm1.weight", "norm1"),
         ("w", "w"),
         ("", ""),
         ("w2", "w2"),

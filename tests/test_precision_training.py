@@ -12,15 +12,17 @@ import numpy as np
 import pytest
 
 import tensorgrad
-from tensorgrad import nn
+from tensorgrad import amp, nn
 from tensorgrad.nn import functional as F
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+from chars.corpus import Corpus
 from chars.logs import to_json
 from chars.settings import Settings
+from chars.training import Batches, build_model
 from precision_lab.formats import format_of
 from precision_lab.simulated import simulate
-from precision_lab.training import Comparison, Plan, Ran, as_dict, compare, plans
+from precision_lab.training import Comparison, Plan, Ran, as_dict, backward, compare, plans
 from precision_lab.training_picture import picture
 from precision_lab.training_table import printed
 
@@ -191,3 +193,27 @@ def test_the_runs_as_picture_and_as_json(tmp_path: Path) -> None:
     assert content["runs"][1]["skipped"] == [1]
     with pytest.raises(UserError, match="names no picture's format"):
         picture(made(PLAIN), tmp_path / "curves.txt")
+
+
+def test_one_micro_batch_stands_for_many_different_ones() -> None:
+    """What fp16 loses of many micro-batches does not come back in the sum of their gradients."""
+    text = "".join(map(chr, np.random.default_rng(0).integers(97, 123, 2000)))
+    corpus = Corpus(text, "letters")
+    tensorgrad.manual_seed(0)
+    model = build_model(TINY, len(corpus.vocabulary))
+    batches = Batches(corpus.encode(text), TINY)
+    different = [batches.draw()[0] for _ in range(24)]
+
+    def gradient(batch: tuple) -> np.ndarray:
+        model.zero_grad()
+        backward(model, batch, amp.GradScaler("cpu", enabled=False), MANY)
+        return np.concatenate([p.grad.ravel() for p in model.parameters()]).astype(np.float64)
+
+    def cosine(some: list) -> float:
+        a = sum(gradient(batch) for batch in some)
+        with simulate(model, format_of("fp16")):
+            b = sum(gradient(batch) for batch in some)
+        return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+    assert cosine(different) < 0.95
+    assert abs(cosine(different) - cosine(different[:1])) < 0.05

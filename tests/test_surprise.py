@@ -23,7 +23,8 @@ from chars.corpus import Corpus
 from chars.surprise.printed import printed
 from chars.surprise.scored import Scored, scored
 from chars.surprise.summary import ALIKE, histogram, letter_frequencies, summarized
-from chars.surprise.words import named, nats, percent, visible
+from chars.surprise.words import named, nats
+from common.words import percent, visible
 
 
 @pytest.fixture(scope="module")

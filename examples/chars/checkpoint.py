@@ -11,6 +11,7 @@ from typing import Any
 from common.errors import Refused
 
 import tensorgrad
+from chars.corpus import Corpus, read_text
 from chars.settings import Settings
 from tensorgrad.models import GPT
 
@@ -129,3 +130,11 @@ def fitting(path: str | Path) -> Iterator[None]:
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, Refused) as error:
         reason = " ".join(str(error).split())
         raise Refused(f"the checkpoint {str(path)!r} is damaged, or of another version: {reason}") from None
+
+
+def trained_on(saved: Checkpoint) -> Corpus:
+    """The text that the model was trained on. Raises Refused where it isn't there any more, or is another one now."""
+    corpus = Corpus(read_text(saved.settings.text), saved.text_name)
+    if corpus.sha256 != saved.text_sha256:
+        raise Refused(f"{saved.text_name}, which the model was trained on, is another text now")
+    return corpus

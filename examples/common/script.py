@@ -39,7 +39,7 @@ def ended(name: str, work: Callable[[], object], how_to_go_on: Callable[[Interru
         how = "" if how_to_go_on is None else how_to_go_on(interruption)
         return _complain(name, f"interrupted after step {interruption.step}{how}", 128 + interruption.signal)
     except KeyboardInterrupt:
-        return _complain(name, "stopped at once; a checkpoint that was written before is whole", 130)
+        return _complain(name, "stopped at once; every file that was written before is whole", 130)
     except MemoryError as error:
         return _complain(name, f"there is not enough memory for this: {error or 'take smaller sizes'}", 2)
     except BrokenPipeError:  # `| head`

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from chars.checkpoint import fitting, load
+from chars.checkpoint import fitting, load, trained_on
 from chars.corpus import Corpus
 from chars.settings import Settings
 from chars.training import Batches, Result, backward, build_model
-from surprise import trained_on
 
 import tensorgrad
 from precision_lab.arrays import is_checkpoint, read_arrays

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from chars.surprise.words import percent
+from common.words import percent
 
 from precision_lab.wording import size
 from viz.text import clip, visible

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from precision_lab.blocks import block_of
+from precision_lab.blocks import blocks
 from precision_lab.counts import LEAST, Counts, counted, histogram, scaled
 from precision_lab.formats import Format
 from precision_lab.gradients import Gradients
@@ -90,10 +90,10 @@ def _counts(found: Counts) -> dict[str, Any]:
 
 def _blocks(arrays: Mapping[str, np.ndarray], kind: Format, scale: float) -> list[dict[str, Any]]:
     """In the order in which their names come first."""
-    parts: dict[str, list[np.ndarray]] = {}
-    for name, array in arrays.items():
-        parts.setdefault(block_of(name), []).append(array)
-    return [{"name": name, **_in_block(part, kind, scale)} for name, part in parts.items()]
+    return [
+        {"name": block, **_in_block([arrays[name] for name in names], kind, scale)}
+        for block, names in blocks(arrays).items()
+    ]
 
 
 def _in_block(arrays: Sequence[np.ndarray], kind: Format, scale: float) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from chars.surprise.words import percent
+from common.words import percent
 
 from precision_lab.wording import power, sentences, size, source
 from viz.text import aligned, clip, visible

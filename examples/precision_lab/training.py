@@ -4,7 +4,10 @@ What a step of many targets does to small numbers is shown without computing all
 N targets adds 1/N of its own gradient, and it is these small parts that go back through the model, micro-batch by
 micro-batch; only in the weights' gradients, which are float32, do they add up again. Here one micro-batch stands for
 all K of a step: its loss is divided by K, and the gradient that comes of it counts K times. In float32 this changes
-nothing (but the last digits, by rounding). In a format of few bits it rounds as K different ones would.
+nothing (but the last digits, by rounding). In a format of few bits the numbers are rounded as those of K different ones
+would be. What becomes 0 does not come back in their sum, either: in fp16 the gradient of 48 different ones lies at a
+cosine of 0.79 to that in float32 before the first step, 0.88 after 20 and 0.83 after 100, and that of one at 0.80, 0.88
+and 0.87.
 """
 
 from __future__ import annotations
@@ -175,7 +178,7 @@ def _ran(
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate(step)
             ran.scales.append(scaler.get_scale())
-            ran.losses.append(_backward(model, batches.draw()[0], scaler, plan.micro_batches))
+            ran.losses.append(backward(model, batches.draw()[0], scaler, plan.micro_batches))
             scaler.unscale_(optimizer)
             norm = clip_grad_norm_(model.parameters(), settings.clip).item()
             scaler.step(optimizer)
@@ -193,7 +196,7 @@ def _ran(
     return ran
 
 
-def _backward(model: GPT, batch: tuple[Tensor, Tensor], scaler: GradScaler, micro_batches: int) -> float:
+def backward(model: GPT, batch: tuple[Tensor, Tensor], scaler: GradScaler, micro_batches: int) -> float:
     """Give the parameters the gradient, times the scale, of a step in which each micro-batch is this one: tokens and
     targets (B, T). Returns its loss, in nats a character."""
     tokens, targets = batch

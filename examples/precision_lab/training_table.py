@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 
-from chars.surprise.words import percent
+from common.words import percent
 
 from precision_lab.formats import format_of
 from precision_lab.training import Comparison, Ran

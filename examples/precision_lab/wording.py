@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from chars.surprise.words import percent
+from common.words import percent
 
 from viz.text import count, short
 

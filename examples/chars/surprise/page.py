@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.words import percent, visible
 
 from chars.surprise.printed import figures, limits, notes
 from chars.surprise.scored import Scored
 from chars.surprise.summary import ALIKE
-from chars.surprise.words import named, nats, percent, visible
+from chars.surprise.words import named, nats
 from viz.kit.page import Page, assemble
 from viz.text import count
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from common.words import visible
+
 from viz.text import short
-
-
-def visible(text: str) -> str:
-    """`text` on one line: what cannot be seen as Python writes it (\\n, \\t, \\x00), a backslash as two."""
-    return "".join(repr(character)[1:-1] for character in text)
 
 
 def named(character: str) -> str:
@@ -18,12 +15,3 @@ def named(character: str) -> str:
 def nats(x: float) -> str:
     """Two decimals, and for what these would show as nothing, a power of ten."""
     return f"{x:.2f}" if x == 0 or x >= 0.005 else short(x, 2)
-
-
-def percent(p: float) -> str:
-    """A probability or share in three digits, and near 100 % in as many as tell it from that, at most nine."""
-    hundredfold = 100 * p
-    digits = 3
-    while p < 1 and digits < 9 and float(f"{hundredfold:.{digits}g}") == 100:
-        digits += 1
-    return f"{hundredfold:.{digits}g} %"

@@ -6,7 +6,7 @@ const kinds = data.formats;
 const [whole] = groups;
 const { slider } = data;
 const span = chartSpan(whole, slider);
-const parts = [...groups.filter((group) => group.kind === "block"), ...data.rest.map((i) => groups[i])];
+const parts = data.parts.map((i) => groups[i]);
 const WAY = "Starts at 65,536, and halves the scale at each step at which something overflows.";
 const MOST_ROWS = 60; // of the table of parts
 

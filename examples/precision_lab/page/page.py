@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from precision_lab.blocks import blocks
 from precision_lab.counts import LEAST
 from precision_lab.formats import NEEDS, Format, formats
 from precision_lab.page.binades import Tally, cuts, limits, tally
-from precision_lab.page.groups import block_of, blocks
 from viz.kit.page import Page, assemble
 from viz.text import count, short
 
@@ -50,18 +50,21 @@ def page(gradients: Mapping[str, np.ndarray], title: str, start: float = 1.0, re
     empty = tally(np.zeros(0, np.float32), at)
     whole = sum(found.values(), empty)
     members = blocks(found)
+    several = {block: names for block, names in members.items() if len(names) > 1}
     shown = set(sorted(found, key=lambda name: -found[name].values)[:MOST_ARRAYS])
     groups = [
         _group("all", "", whole),
-        *(_group("block", block, sum((found[name] for name in names), empty)) for block, names in members.items()),
+        *(_group("block", block, sum((found[name] for name in names), empty)) for block, names in several.items()),
         *(_group("array", name, each) for name, each in found.items() if name in shown),
     ]
+    place = {(group["kind"], group["name"]): i for i, group in enumerate(groups)}
+    parts = [("block", block) if block in several else ("array", names[0]) for block, names in members.items()]
     first = max(-_FARTHEST, min(math.frexp(start)[1] - 1, _FARTHEST))
     data = {
         "formats": [_format(kind, at) for kind in kinds],
         "groups": groups,
         "slider": {"least": min(0, first, _lowest(whole, kinds)), "most": max(_LAST, first), "start": first},
-        "rest": [i for i, each in enumerate(groups) if each["kind"] == "array" and block_of(each["name"]) is None],
+        "parts": [place[part] for part in parts if part in place],
         "said": [*remarks, *_said(len(found), start, first, kinds)],
     }
     return Page(assemble(_HERE / "page.html", title, data, _STYLES, _SCRIPTS), title)

@@ -1,0 +1,17 @@
+"""Shares and characters as text."""
+
+from __future__ import annotations
+
+
+def visible(text: str) -> str:
+    """`text` on one line: what cannot be seen as Python writes it (\\n, \\t, \\x00), a backslash as two."""
+    return "".join(repr(character)[1:-1] for character in text)
+
+
+def percent(p: float) -> str:
+    """A probability or share in three digits, and near 100 % in as many as tell it from that, at most nine."""
+    hundredfold = 100 * p
+    digits = 3
+    while p < 1 and digits < 9 and float(f"{hundredfold:.{digits}g}") == 100:
+        digits += 1
+    return f"{hundredfold:.{digits}g} %"
