@@ -195,7 +195,7 @@ def test_the_runs_as_picture_and_as_json(tmp_path: Path) -> None:
         picture(made(PLAIN), tmp_path / "curves.txt")
 
 
-def test_one_micro_batch_stands_for_many_different_ones() -> None:
+def test_many_different_micro_batches_lose_no_less_than_one() -> None:
     """What fp16 loses of many micro-batches does not come back in the sum of their gradients."""
     text = "".join(map(chr, np.random.default_rng(0).integers(97, 123, 2000)))
     corpus = Corpus(text, "letters")
@@ -215,5 +215,4 @@ def test_one_micro_batch_stands_for_many_different_ones() -> None:
             b = sum(gradient(batch) for batch in some)
         return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
-    assert cosine(different) < 0.95
-    assert abs(cosine(different) - cosine(different[:1])) < 0.05
+    assert cosine(different) < cosine(different[:1]) < 0.96
