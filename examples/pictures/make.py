@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     """Write graph.png; the stepper page as it opens, at the step that makes its point, as stepper.png; run.png, a run
-    with one of the silent bugs."""
+    with one of the silent bugs; depth.png and precision.png of the two labs. Takes some minutes, since it trains."""
     a, b, c = Value(2.0), Value(-3.0), Value(10.0)
     L = (a * b + c).relu() * a
     L.backward()
@@ -30,9 +30,16 @@ def main() -> None:
         step(L, page, title="relu(a*b + c)*a")
         screenshot(page.as_uri(), HERE / "stepper.png")
         run = Path(folder) / "no-positions"
-        options = ["--bug", "detached-positions", "--steps", "120", "--folder", str(run)]
-        subprocess.run([sys.executable, HERE.parent / "char_gpt.py", *options], check=True)
+        example(folder, "char_gpt.py", "--bug", "detached-positions", "--steps", "120", "--folder", str(run))
         draw_run(run / "monitor.jsonl", HERE / "run.png")
+        example(folder, "char_gpt.py")  # the model whose gradients precision.py takes; its path is in the picture
+        example(folder, "precision.py", "runs/char-gpt/checkpoint.npz", "-o", str(HERE / "precision.png"))
+        example(folder, "depth.py", "--seeds", "1", "-o", str(HERE / "depth.png"))
+
+
+def example(folder: str, script: str, *options: str) -> None:
+    """Run one of the examples in a folder."""
+    subprocess.run([sys.executable, HERE.parent / script, *options], cwd=folder, check=True)
 
 
 def screenshot(address: str, path: Path) -> None:
