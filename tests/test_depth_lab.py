@@ -17,10 +17,11 @@ from depth_lab.curves import curves, twins, usual
 from depth_lab.initialisation import WEIGHTS, matrix
 from depth_lab.seeds import over_seeds, spread
 from depth_lab.source import SETTINGS
-from depth_lab.stack import ACTIVATIONS, Measured, Stack, leaves, measured, norm, passed
+from depth_lab.stack import ACTIVATIONS, Measured, Stack, leaves, measured, passed
 from depth_lab.words import size
 
 from tensorgrad import tensor
+from viz.arrays import norm
 
 SMALL = Stack(layers=6, scale=1.1, width=32, batch=4, seed=3)
 KINDS = list(itertools.product(ACTIVATIONS, (False, True), (False, True)))

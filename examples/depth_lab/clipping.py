@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depth_lab.stack import norm
 from tensorgrad import Tensor
 from tensorgrad.nn.utils import clip_grad_norm_
+from viz.arrays import norm
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import tensorgrad.nn.functional as F
 from depth_lab import draws
 from depth_lab.initialisation import WEIGHTS, matrix
 from tensorgrad import Tensor, tensor
+from viz.arrays import norm
 
 WIDTH, BATCH = 256, 8
 MOST_LAYERS = 1_000
@@ -137,15 +138,6 @@ def _layer(stack: Stack, h: Tensor, w: Tensor) -> Tensor:
     read = F.layer_norm(h, (stack.width,)) if stack.norm else h
     made = ACTIVATIONS[stack.activation](stack.scale * (read @ w))
     return h + made if stack.residual else made
-
-
-def norm(x: np.ndarray) -> float:
-    """The length of all of `x` as one vector, without underflow or overflow: squares of 1e-200 are 0."""
-    largest = np.abs(x).max()
-    if not 0 < largest < np.inf:
-        return float(largest)
-    with np.errstate(over="ignore"):
-        return float(largest * np.sqrt(np.square(x / largest).sum()))
 
 
 def _ratio(first: float, last: float) -> float:
