@@ -40,7 +40,7 @@ class Simulated:
     """A model that computes in a format until `remove()`, which may stand in a `with`.
 
     weights  of the gradients of weights and biases
-    between  of the gradients between the layers, the scores' included
+    between  of the gradients at what the Linears read and make, so at the scores of the model's tokens, too
 
     Both are counted from the start or the last `count_anew()` on.
     """

@@ -3,11 +3,11 @@
 What a step of many targets does to small numbers is shown without computing all of them. The loss is a mean, so each of
 N targets adds 1/N of its own gradient, and it is these small parts that go back through the model, micro-batch by
 micro-batch; only in the weights' gradients, which are float32, do they add up again. Here one micro-batch stands for
-all K of a step: its loss is divided by K, and the gradient that comes of it counts K times. In float32 this changes
-nothing (but the last digits, by rounding). In a format of few bits the numbers are rounded as those of K different ones
-would be. What becomes 0 does not come back in their sum, either: in fp16 the gradient of 48 different ones lies at a
-cosine of 0.79 to that in float32 before the first step, 0.88 after 20 and 0.83 after 100, and that of one at 0.80, 0.88
-and 0.87.
+all K of a step: its loss is divided by K, and the gradient that comes of it counts K times. In float32 that is a step
+of this one alone, but for the last digits; its gradient is noisier than that of K different ones, alike in all runs. In
+a format of few bits the numbers are rounded as those of K different ones would be. What becomes 0 does not come back in
+their sum, either: in fp16 the gradient of 48 different ones lies at a cosine of 0.79 to that in float32 before the
+first step, 0.88 after 20 and 0.83 after 100, and that of one at 0.80, 0.88 and 0.87.
 """
 
 from __future__ import annotations

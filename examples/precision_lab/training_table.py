@@ -108,8 +108,8 @@ def _how(comparison: Comparison) -> str:
     told = "Simulated: what torch.autocast computes in few bits is rounded to them, and weights stay float32."
     if many > 1:
         told += (
-            f" Of the {many:,} micro-batches of a step, {comparison.targets:,} targets each, one is computed and "
-            "counts for all, which in float32 changes the last digits only."
+            f" Of the {many:,} micro-batches of a step, {comparison.targets:,} targets each, one is computed, as if "
+            "all were like it: in float32 that is a step of this one alone, but for the last digits."
         )
     if any(ran.plan.scaled for ran in comparison.runs) and comparison.growth != 2000:
         told += f" Scales double after {comparison.growth:,} good steps (usually 2,000), so that short runs show it."
