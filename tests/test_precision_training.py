@@ -65,6 +65,26 @@ def test_gradients_are_those_of_autocast(torch: ModuleType, name: str, close: fl
         assert abs(simulated.weights.lost - np.count_nonzero(its == 0)) < 40
 
 
+def test_what_a_linear_reads_makes_and_sends_back_is_rounded() -> None:
+    kind = format_of("fp8-e5m2")  # of 5 it makes 5, of 9 8, of 11 12: whole numbers, whose sums float32 has exactly
+    rng = np.random.default_rng(0)
+    x, w, b, g = (rng.integers(-15, 16, size).astype(np.float32) for size in ((6, 5), (4, 5), 4, (6, 4)))
+    layer, read = nn.Linear(5, 4), tensorgrad.tensor(x, requires_grad=True)
+    layer.load_state_dict({"weight": tensorgrad.tensor(w), "bias": tensorgrad.tensor(b)})
+    with simulate(layer, kind):
+        made = layer(read)
+        made.backward(tensorgrad.tensor(g))
+    rx, rw, rb, rg = map(kind.rounded, (x, w, b, g))
+    for found, expected in (
+        (made.data, rx @ rw.T + rb),
+        (layer.weight.grad, rg.T @ rx),
+        (layer.bias.grad, rg.sum(0)),
+        (read.grad, rg @ rw),
+    ):
+        assert not np.array_equal(kind.rounded(expected), expected)
+        np.testing.assert_array_equal(found, kind.rounded(expected))
+
+
 def test_what_is_too_large_becomes_inf_and_goes_on() -> None:
     model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
     for kind, odd in (("fp16", np.isinf), ("fp8-e4m3", np.isnan)):
