@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import Any, TypeGuard
 
 import micrograd.nn
 import tensorgrad.nn
@@ -90,5 +90,5 @@ def _model(target: Target, name: str | None) -> tensorgrad.nn.Module | micrograd
     return thing
 
 
-def _is_model(thing: object) -> bool:
+def _is_model(thing: object) -> TypeGuard[tensorgrad.nn.Module | micrograd.nn.Module]:
     return isinstance(thing, (tensorgrad.nn.Module, micrograd.nn.Module))

@@ -51,7 +51,8 @@ class Depth:
         """All of it as plain data."""
         found = {name: getattr(self, name) for name in ("names", "inputs", "outputs", "weights")}
         ratios = {name: getattr(self, f"at_{name}") for name in ("inputs", "outputs", "weights")}
-        return plain.plain({**found, "first_over_last": ratios})
+        content: dict[str, Any] = plain.plain({**found, "first_over_last": ratios})
+        return content
 
     def __len__(self) -> int:
         return len(self.names)
