@@ -12,6 +12,7 @@ import json
 import os
 import secrets
 import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
@@ -24,6 +25,11 @@ from tensorgrad.devices import check_device
 from tensorgrad.node import ArrayNode, new
 from tensorgrad.settings import kind
 
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python that was built without it reads no such entries
+    LZMAError = zlib.error  # type: ignore[assignment,misc]
+
 _STRUCTURE = "structure.json"
 _ARCHIVES = (".npz", ".pt", ".pth")
 _TENSORS = ".safetensors"
@@ -33,16 +39,19 @@ _TENSOR_DTYPES = [
     np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8")
 ]
 
-_DAMAGED = (
+DAMAGED = (
     AttributeError,
     EOFError,
     KeyError,
-    NotImplementedError,
+    LZMAError,
     OSError,
     OverflowError,
-    RecursionError,
+    RuntimeError,  # an entry that is encrypted, or nested too deep, or packed in a way that this Python has not
+    SyntaxError,
     TypeError,
     ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
 )
 """What reading raises where bytes are missing or were changed."""
 
@@ -236,7 +245,7 @@ def _read_archive(file: IO[bytes], source: str) -> Any:
         return _rebuilt(structure["value"], arrays)
     except _Refused as refused:
         raise ValueError(str(refused)) from None
-    except (*_DAMAGED, zipfile.BadZipFile) as error:
+    except DAMAGED as error:
         raise ValueError(
             f"load: {source} is no archive that save wrote, or is damaged ({error}): save it again"
         ) from error

@@ -250,6 +250,19 @@ def test_changed_bytes_are_noticed(tmp_path: Path) -> None:
         load(path)
 
 
+@pytest.mark.parametrize("packed", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_archives_that_were_packed_anew_and_damaged(tmp_path: Path, packed: int) -> None:
+    save({"a": tensorgrad.arange(100)}, tmp_path / "a.npz")
+    with zipfile.ZipFile(tmp_path / "a.npz") as old, zipfile.ZipFile(tmp_path / "b.npz", "w", packed) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    content = bytearray((tmp_path / "b.npz").read_bytes())
+    content[60:70] = bytes(10)
+    (tmp_path / "b.npz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"b.npz' is no archive that save wrote, or is damaged"):
+        load(tmp_path / "b.npz")
+
+
 def test_archives_of_others_say_what_to_do(torch: ModuleType, tmp_path: Path) -> None:
     torch.save({"a": torch.ones(1)}, tmp_path / "theirs.pt")
     with pytest.raises(ValueError, match=r"theirs.pt' was written by torch.save.*safetensors.torch.save_file"):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,24 +12,12 @@ from pathlib import Path
 import numpy as np
 from common.errors import Refused
 
+from tensorgrad.serialization import DAMAGED
 from viz.text import clip, count, visible
 
 _STRUCTURE = "structure.json"  # beside the arrays in what tensorgrad.save writes
 _SUFFIX = ".npy"
-_UNREADABLE = (
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What reading raises where bytes are missing or were changed."""
+_UNKNOWN = "not a valid dtype descriptor"  # as NumPy complains of a type
 
 
 def is_checkpoint(path: str | Path) -> bool:
@@ -53,7 +41,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], list[str]]:
         for entry in archive.namelist():
             if entry.endswith(_SUFFIX):
                 name = entry.removesuffix(_SUFFIX)
-                _check_kind(archive, entry, path)
+                _check(archive, entry, path)
                 with archive.open(entry) as file:
                     array = np.lib.format.read_array(file, allow_pickle=False)
                 arrays[name], lost = _as_float32(array)
@@ -65,18 +53,25 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], list[str]]:
     return arrays, remarks
 
 
-def _check_kind(archive: zipfile.ZipFile, entry: str, path: str | Path) -> None:
-    """Refuse what is no array of real numbers by its header, before it is read."""
+def _check(archive: zipfile.ZipFile, entry: str, path: str | Path) -> None:
+    """Refuse by its header, before memory is taken for it, what is no array of real numbers, or is not all there."""
+    told = f"{str(path)!r}: the array {_named(entry.removesuffix(_SUFFIX))}"
     with archive.open(entry) as file:
         first = np.lib.format.read_magic(file) == (1, 0)
         header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-        dtype = header(file)[2]
+        try:
+            shape, _, dtype = header(file)
+        except ValueError as error:
+            if _UNKNOWN in str(error):
+                raise Refused(f"{told} is of a type that NumPy does not know, as fp8: save it as float32") from None
+            raise
+        there = archive.getinfo(entry).file_size - file.tell()
     if dtype.kind not in "fiu":
-        hint = ", which NumPy writes bfloat16 and fp8 as" if dtype.kind == "V" and dtype.names is None else ""
-        raise Refused(
-            f"{str(path)!r}: the array {_named(entry.removesuffix(_SUFFIX))} is of {_kind(dtype)}{hint}; gradients are "
-            "real numbers: save it as float32"
-        )
+        raw = dtype.kind == "V" and dtype.names is None and dtype.subdtype is None
+        hint = ", which NumPy writes bfloat16 and fp8 as" if raw else ""
+        raise Refused(f"{told} is of {_kind(dtype)}{hint}; gradients are real numbers: save it as float32")
+    if math.prod(shape) * dtype.itemsize > there:
+        raise Refused(f"{told} is damaged: there are {there:,} bytes for the shape {clip(str(shape))}: save it again")
 
 
 def _kind(dtype: np.dtype) -> str:
@@ -102,13 +97,15 @@ def _archive(path: str | Path) -> Iterator[zipfile.ZipFile]:
     if str(path) == "":
         raise Refused("the path of the gradients is empty: give a checkpoint of char_gpt.py, or an .npz of arrays")
     try:
+        if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+            raise Refused(f"{str(path)!r} is a pipe or a device: give an .npz file, which is read from its end")
         with Path(path).open("rb") as file, zipfile.ZipFile(file) as archive:
             yield archive
     except FileNotFoundError:
         raise Refused(f"there is no file {str(path)!r}") from None
     except IsADirectoryError:
         raise Refused(f"{str(path)!r} is a folder: give the path of an .npz file in it") from None
-    except _UNREADABLE as error:
+    except DAMAGED as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise Refused(
             f"{str(path)!r} is no .npz file, or is damaged ({clip(reason, 120)}): give a checkpoint of char_gpt.py, or "
