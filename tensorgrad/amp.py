@@ -129,8 +129,9 @@ class GradScaler:
             self.unscale_(optimizer)
         if optimizer not in self._found_inf:
             raise _OrderError("GradScaler.step: no parameter of this optimizer has a gradient: call backward() first")
-        self._stages[optimizer] = _STEPPED
-        return None if self._found_inf[optimizer] else optimizer.step(**kwargs)
+        found = None if self._found_inf[optimizer] else optimizer.step(**kwargs)
+        self._stages[optimizer] = _STEPPED  # not where step() raised: then it may be called again
+        return found
 
     def update(self, new_scale: Any = None) -> None:
         """Set the scale for the next iteration: smaller where inf or nan was found, larger after enough good ones, or

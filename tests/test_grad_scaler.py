@@ -266,6 +266,23 @@ def misused(library: ModuleType, calls: Any) -> tuple[bool, bool]:
     return False, False
 
 
+def step_after_one_that_raised(library: ModuleType) -> list[Any]:
+    w = parameter(library, 1.0, 2.0)
+    optimizer, scaler = library.optim.SGD([w], lr=0.1), library.amp.GradScaler("cpu")
+    scaler.scale((w * w).sum()).backward()
+    works, optimizer.step = optimizer.step, lambda: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        scaler.step(optimizer)
+    optimizer.step = works
+    scaler.step(optimizer)  # the gradients are not divided a second time
+    scaler.update()
+    return [scaler.get_scale(), *w.tolist(), *w.grad.tolist()]
+
+
+def test_a_step_that_raised_can_be_made_again(torch: ModuleType) -> None:
+    assert step_after_one_that_raised(tensorgrad) == pytest.approx(step_after_one_that_raised(torch))
+
+
 @pytest.mark.parametrize(
     "calls",
     [
