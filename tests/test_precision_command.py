@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -148,6 +150,19 @@ def test_a_bug_and_accumulation_are_told(made, tmp_path):
     assert "--divide 4" in found.remarks[2]
 
 
+def test_gradients_are_of_one_micro_batch_and_the_same_each_time(made, tmp_path):
+    once = gradients_of(made / "checkpoint.npz").arrays
+    saved = load(made / "checkpoint.npz")
+    content = {name: getattr(saved, name) for name in vars(saved)}
+    content |= {"format": "char_gpt 1", "settings": vars(saved.settings) | {"accumulate": 4}}
+    tensorgrad.save(content, tmp_path / "four.npz")
+    tensorgrad.manual_seed(1)
+    again = gradients_of(tmp_path / "four.npz").arrays
+    assert again.keys() == once.keys()
+    for name, array in once.items():
+        np.testing.assert_array_equal(again[name], array)
+
+
 # -- arrays ------------------------------------------------------------------------------------------------------------
 
 
@@ -183,7 +198,9 @@ def test_inf_and_nan_are_counted_and_told(run, tmp_path):
 
 def test_all_zeros(run, numbers, tmp_path):
     np.savez(tmp_path / "g.npz", a=np.zeros(5))
-    assert "rounding changes nothing" in run("g.npz")[1]
+    out = run("g.npz")[1]
+    assert "rounding changes nothing" in out
+    assert re.search(r"fp16 .* any +any", out)  # scales
     found = numbers("g.npz")
     assert found["largest"] is None
     assert found["formats"]["fp16"]["largest_scale"] is None
@@ -247,7 +264,39 @@ def test_without_ml_dtypes_there_is_fp16(run, monkeypatch):
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
+def write_entry(path: Path, content: bytes, packed: int = zipfile.ZIP_STORED) -> bytes:
+    """An archive with the array a, whose bytes those are. Returns the archive's."""
+    with zipfile.ZipFile(path, "w", packed) as archive:
+        archive.writestr("a.npy", content)
+    return path.read_bytes()
+
+
+def npy(descr: object, shape: tuple[int, ...], numbers: bytes = b"") -> bytes:
+    """What numpy.save would write of such an array, whether or not the numbers are all there."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
+    return file.getvalue() + numbers
+
+
+def write_damaged(folder: Path) -> None:
+    """Files that say they hold more than they do, or that no longer unpack."""
+    write_entry(folder / "shape.npz", npy("<f4", (10**13,)))
+    write_entry(folder / "shapes.npz", npy("<f4", (10**6,) * 4))
+    write_entry(folder / "short.npz", npy("<f4", (100,), bytes(396)))
+    write_entry(folder / "fp8.npz", npy("<f1", (2,), bytes(2)))
+    write_entry(folder / "pairs.npz", npy(("<f4", (2,)), (3,), bytes(24)))
+    for name, packed in (("lzma", zipfile.ZIP_LZMA), ("zlib", zipfile.ZIP_DEFLATED)):
+        content = bytearray(write_entry(folder / f"{name}.npz", npy("<f4", (100,), bytes(range(200)) * 2), packed))
+        content[60:64] = b"\xff" * 4
+        (folder / f"{name}.npz").write_bytes(content)
+    content = bytearray(write_entry(folder / "locked.npz", npy("<f4", (1,), bytes(4))))
+    for flags in (6, content.index(b"PK\1\2") + 8):
+        content[flags] |= 1
+    (folder / "locked.npz").write_bytes(content)
+
+
 def write_bad(folder: Path, made: Path) -> None:
+    write_damaged(folder)
     np.savez(folder / "good.npz", a=np.float32([1.0]))
     np.savez(folder / "none.npz")
     np.savez(folder / "empty.npz", a=np.zeros((0, 3)))
@@ -291,6 +340,15 @@ def write_bad(folder: Path, made: Path) -> None:
         (["complex.npz"], "the array 'a b' is of complex128"),
         (["bool.npz"], "is of bool"),
         (["raw.npz"], "which NumPy writes bfloat16 and fp8 as"),
+        (["shape.npz"], "the array 'a' is damaged: there are 0 bytes for the shape (10000000000000,)"),
+        (["shapes.npz"], "0 bytes for the shape (1000000, 1000000, 1000000, 1000000)"),
+        (["short.npz"], "there are 396 bytes for the shape (100,)"),
+        (["fp8.npz"], "is of a type that NumPy does not know, as fp8"),
+        (["pairs.npz"], "is of ('<f4', (2,)); gradients are"),
+        (["lzma.npz"], "is damaged"),
+        (["zlib.npz"], "is damaged"),
+        (["locked.npz"], "is encrypted"),
+        (["/dev/null"], "'/dev/null' is a pipe or a device"),
         (["version.npz"], "no checkpoint of a character model"),
         (["newer.npz"], "has the format 'tensorgrad 7'"),
         (["good.npz", "--scale", "nan"], "--scale is nan"),

@@ -1,6 +1,10 @@
-"""Shares and characters as text."""
+"""Shares, characters and paragraphs as text."""
 
 from __future__ import annotations
+
+import textwrap
+
+_TOGETHER = "\N{NO-BREAK SPACE}%"
 
 
 def visible(text: str) -> str:
@@ -15,3 +19,9 @@ def percent(p: float) -> str:
     while p < 1 and digits < 9 and float(f"{hundredfold:.{digits}g}") == 100:
         digits += 1
     return f"{hundredfold:.{digits}g} %"
+
+
+def wrapped(text: str, width: int) -> str:
+    """`text` in lines of at most that many characters; a share and its % stay together."""
+    lines = textwrap.fill(text.replace(" %", _TOGETHER), width, break_on_hyphens=False)
+    return lines.replace(_TOGETHER, " %")

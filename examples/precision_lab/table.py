@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from common.words import percent
+from common.words import percent, wrapped
 
 from precision_lab.wording import power, sentences, size, source
 from viz.text import aligned, clip, visible
@@ -56,6 +55,7 @@ def _counts(report: dict[str, Any]) -> str:
 
 def _limits(report: dict[str, Any]) -> str:
     rows = [["", "smallest", "0 up to", "largest", "overflow from", "largest scale", "none lost at scales"]]
+    anything = report["smallest"] is None  # there is nothing to lose
     for name, kind in report["formats"].items():
         lossless = kind["lossless_scales"]
         rows.append(
@@ -65,11 +65,18 @@ def _limits(report: dict[str, Any]) -> str:
                 size(kind["rounded_to_zero_up_to"]),
                 size(kind["largest"]),
                 size(kind["overflows_from"]),
-                power(kind["largest_scale"]),
-                "none" if lossless is None else f"{power(lossless[0])} to {power(lossless[1])}",
+                "any" if anything else power(kind["largest_scale"]),
+                "any" if anything else _range(lossless),
             ]
         )
     return _aligned(rows)
+
+
+def _range(scales: Sequence[float] | None) -> str:
+    """ "none", "256", "16 to 256"."""
+    if scales is None:
+        return "none"
+    return " to ".join(dict.fromkeys(power(scale) for scale in scales))
 
 
 def _blocks(report: dict[str, Any]) -> str:
@@ -96,4 +103,4 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _wrapped(paragraphs: Sequence[str]) -> str:
-    return "\n".join(textwrap.fill(text, _WIDTH, break_on_hyphens=False) for text in paragraphs)
+    return "\n".join(wrapped(text, _WIDTH) for text in paragraphs)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 
-from common.words import percent
+from common.words import percent, wrapped
 
 from precision_lab.formats import format_of
 from precision_lab.training import Comparison, Ran
@@ -20,7 +19,7 @@ _AS_GOOD = 0.02  # nats; runs with other seeds differ by more
 def printed(comparison: Comparison) -> str:
     """The settings, the table, and what it shows in words."""
     told = [*_verdicts(comparison), *_reasons(comparison), _how(comparison)]
-    lines = [textwrap.fill(text, _WIDTH, break_on_hyphens=False) for text in told]
+    lines = [wrapped(text, _WIDTH) for text in told]
     return "\n\n".join([_head(comparison), "\n".join(aligned(_rows(comparison))), "\n".join(lines)])
 
 
