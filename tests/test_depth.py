@@ -21,7 +21,7 @@ from tensorgrad import Tensor, nn, no_grad
 from tensorgrad.models.gpt import GPT, GPTConfig
 from tensorgrad.nn import functional as F
 from tensorgrad.utils.checkpoint import checkpoint
-from viz.depth.result import Depth
+from viz.depth.result import Depth, first_over_last
 from viz.errors import UserError
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
@@ -33,6 +33,11 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 def norm(*tensors: Tensor | Value) -> float:
     """Of the gradients of all of them together."""
     return math.sqrt(sum(float(np.sum(np.square(t.grad, dtype=np.float64))) for t in tensors))
+
+
+def norm_of(gradient: float, at: Tensor) -> float:
+    """Of a gradient that is the same number at all elements."""
+    return gradient * math.sqrt(at.data.size)
 
 
 def some(*shape: int, requires_grad: bool = False) -> Tensor:
@@ -202,6 +207,48 @@ def test_several_calls_of_one_block_count_together():
     assert found.outputs[0] == pytest.approx(norm(*(y for _, y in between)))
 
 
+def test_blocks_within_blocks_have_each_their_own_edges():
+    inner = linear()
+    outer = Chain([nn.Sequential(nn.Tanh(), inner, nn.Tanh())], lambda block, x: block(x * 2) * 3)
+    x = some(2, 4, requires_grad=True)
+    y = outer(x)
+    found = viz.depth({"outer": outer, "inner": inner}, (y * 5).sum())
+    (y * 5).sum().backward()
+    assert found.names == ("outer", "inner")
+    assert found.inputs[0] == pytest.approx(norm(x))
+    assert found.outputs[0] == pytest.approx(norm_of(5, y))
+    slope = 1 - np.tanh(inner(Tensor(np.tanh(2 * x.data))).data) ** 2
+    assert found.outputs[1] == pytest.approx(np.linalg.norm(15 * slope))
+
+
+def test_a_block_that_calls_itself_is_one_call():
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = linear()
+
+        def forward(self, x: Tensor, again: bool = True) -> Tensor:
+            return self(self.layer(x), False) * 2 if again else x.tanh()
+
+    model = Twice()
+    x = some(2, 4, requires_grad=True)
+    y = model(x)
+    found = viz.depth({"twice": model}, (y * 5).sum())
+    (y * 5).sum().backward()
+    assert found.inputs == (pytest.approx(norm(x)),)
+    assert found.outputs == (pytest.approx(norm_of(5, y)),)
+
+
+def test_a_module_with_two_names_is_the_same_block_twice():
+    block = linear()
+    loss = block(block(some(2, 4, requires_grad=True)).tanh()).sum()
+    found = viz.depth([("first", block), ("again", block)], loss)
+    assert found.names == ("first", "again")
+    alone = viz.depth([("first", block)], loss)
+    for quantity in ("inputs", "outputs", "weights"):
+        assert getattr(found, quantity) == getattr(alone, quantity) * 2
+
+
 class Pair(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -252,6 +299,23 @@ def test_zeros_infinities_and_nan_are_kept_as_they_are():
     assert math.isnan(viz.depth(model, (model(x) * 0.0).sum()).at_inputs)
     assert viz.depth(model, (model(x) * math.inf).sum()).outputs[1] == math.inf
     assert math.isnan(viz.depth(model, (model(x) * math.nan).sum()).inputs[0])
+
+
+@pytest.mark.parametrize(
+    ("norms", "ratio"),
+    [
+        ((None, 3.0, None, 2.0), 1.5),
+        ((0.0, 2.0), 0.0),
+        ((math.inf, 2.0), math.inf),
+        ((3.0, 0.0), math.nan),
+        ((3.0, math.inf), math.nan),
+        ((3.0, math.nan), math.nan),
+        ((None,), math.nan),
+        ((), math.nan),
+    ],
+)
+def test_first_over_last_is_of_the_norms_that_are_known(norms, ratio):
+    assert first_over_last(norms) == pytest.approx(ratio, nan_ok=True)
 
 
 def test_a_loss_of_several_elements_takes_a_seed():
