@@ -337,6 +337,7 @@ def test_the_table_and_json():
         "blocks.0                     –       1        0",
         "blocks.1                 2e-09       2      nan",
         "first over last              1     0.5      nan",
+        "the parameters of blocks.0 have a gradient of 0: nothing moves them",
     ]
     assert repr(found) == "<Depth of 2 blocks: print it for the table>"
     told = json.loads(json.dumps(found.to_json(), allow_nan=False))

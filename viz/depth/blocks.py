@@ -49,6 +49,20 @@ def blocks_of(model: Any) -> list[Block]:
     return found
 
 
+def hidden_modules(model: Any) -> Iterator[tuple[str, tuple[Node, ...]]]:
+    """Where a `tensorgrad.nn.Module` holds modules in a list, tuple or dict of Python, which it does not see, and the
+    parameters of these modules that are no others of the model."""
+    if not isinstance(model, tensorgrad.nn.Module):
+        return
+    seen = set(model.parameters())
+    for name, module in model.named_modules():
+        for attribute, held in vars(module).items():
+            parts = held.values() if isinstance(held, dict) else held if isinstance(held, (list, tuple)) else ()
+            own = [p for part in parts if isinstance(part, tensorgrad.nn.Module) for p in part.parameters()]
+            if missed := tuple(p for p in own if p not in seen):
+                yield f"{name}.{attribute}" if name else attribute, missed
+
+
 def _of_tensors(model: tensorgrad.nn.Module) -> list[Block]:
     found = dict(named_blocks(model)) or {type(model).__name__: model}
     names = [name for row in rows(found, found) if len(row) > 1 for name in row] or list(found)

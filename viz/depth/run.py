@@ -9,7 +9,7 @@ import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver, reached, topological_order
 from viz.arrays import norm
-from viz.depth.blocks import Block, blocks_of
+from viz.depth.blocks import Block, blocks_of, hidden_modules
 from viz.depth.boundaries import Boundary, boundaries
 from viz.depth.result import Depth
 from viz.errors import UserError
@@ -35,12 +35,14 @@ def depth(model: Any, loss: Node, *, gradient: Any = None) -> Depth:
     parameters. 0.0 is of parameters, inputs and outputs that no gradient reached.
 
     Raises what `loss.backward(gradient)` would, TypeError for a loss that is no node, and UserError for what is no
-    model and where nothing of the model has gone into the loss.
+    model, where nothing of the model has gone into the loss, and where layers have that the model holds in a Python
+    list, which a Module does not see.
     """
     check_node(loss)
     blocks = blocks_of(model)
     seed = loss._seed(gradient)
     order = topological_order(loss)
+    _check_seen(model, order)
     parameters = {p for block in blocks for p in block.parameters}
     if hasattr(model, "parameters"):
         parameters.update(model.parameters())
@@ -51,6 +53,17 @@ def depth(model: Any, loss: Node, *, gradient: Any = None) -> Depth:
         deliver(chain_rule(loss, seed))
         rows = [(block.name, *_norms(block, boundary)) for block, boundary in _in_order(blocks, found)]
     return Depth(*zip(*rows, strict=True))
+
+
+def _check_seen(model: Any, order: Sequence[Node]) -> None:
+    """Raise UserError where the loss depends on modules that the model does not see: what blocks read and return would
+    be theirs, and no optimizer trains them."""
+    for name, parameters in hidden_modules(model):
+        if not set(parameters).isdisjoint(order):
+            raise UserError(
+                f"modules in {type(model).__name__}.{name}, a list, tuple or dict of Python, are no part of the model, "
+                "and no optimizer trains them: make it an nn.ModuleList, or give depth the blocks themselves"
+            )
 
 
 def _in_order(blocks: Sequence[Block], found: Sequence[Boundary]) -> list[tuple[Block, Boundary]]:
