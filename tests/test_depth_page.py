@@ -88,13 +88,19 @@ def test_the_numbers_and_the_words_are_those_of_the_engine(browser):
         counted(ten, 0.0, 1.0, (3.0,) + (0.0,) * 9),
         counted(ten, np.nan, 1.0, (1.0,) * 10),
         counted(ten, np.inf, 1.0, (1.0,) * 10),
+        counted(ten, 1e-200, 1e150, (1e-200,) + (1e150,) * 9),
+        counted(ten, 1e150, 1e-200, (1e150,) + (1e-200,) * 9),
+        counted(ten, 1.0, 1.0, (0.0,) + (1e-30,) * 8 + (0.0,)),
+        counted(ten, 1.001, 1.0, (1e-50,) + (1e-20,) * 9),
+        counted(ten, 999.6, 1.0, (5e-324,) * 10),
+        *(counted(replace(ten, activation=name), 0.0, 0.0, (0.0,) * 10) for name in ACTIVATIONS),
     ]
     for found in odd:
         fields = {name: np.asarray(value).tolist() for name, value in asdict(found).items()}
         fields.update(atInputs=found.at_inputs, atOutputs=found.at_outputs, atWeights=found.at_weights)
-        assert tab.evaluate("([stack, found]) => depthSentences(stack, found)", [asdict(ten), fields]) == sentences(
-            ten, found
-        )
+        for each in (replace(ten, activation=name) for name in ACTIVATIONS):
+            said = tab.evaluate("([stack, found]) => depthSentences(stack, found)", [asdict(each), fields])
+            assert said == sentences(each, found)
 
     lengths = [3.0, 0.0, 1e-9, 4.0]
     for limit in (1.0, 5.0, 100.0, 1e-9):
@@ -106,6 +112,15 @@ def test_the_numbers_and_the_words_are_those_of_the_engine(browser):
         got = tab.evaluate("([lengths, limit]) => clipped(lengths, limit)", [lengths, limit])
         np.testing.assert_allclose([got["before"], *got["weights"]], [before, *after], rtol=1e-12)
         np.testing.assert_allclose(got["after"], np.linalg.norm(after), rtol=1e-12)
+    for length, limit, said in (
+        (0.0, 1e-9, "A gradient of length 0 stays what it is."),
+        (5.0, 5e-324, "what is left of the gradient is 0 in float64."),
+        (1e-9, 1e-9, "shortens it."),
+        (5.0, 1.0, "Down to 1, all layers shrink"),
+        (5.0, 9.0, "The gradient is no longer than 9"),
+    ):
+        script = "([length, limit]) => clipSentences(clipped([length], limit), limit, { atWeights: NaN })"
+        assert said in tab.evaluate(script, [length, limit])
     tab.close()
 
 
@@ -132,6 +147,10 @@ def opened(browser, tmp_path):
     return open_page
 
 
+VERDICTS = ("it vanishes", "it shrinks", "about as much", "it grows", "it explodes")
+"""One of them is in the first sentence of a stack of several layers, and stands above its numbers."""
+
+
 def check_shown(tab: Any, name: str, stack: Stack) -> None:
     """Wait until the page names the stack so, and compare what it says of it with the engine."""
     tab.wait_for_selector(f"#setting:text-is('{name}')")
@@ -139,11 +158,19 @@ def check_shown(tab: Any, name: str, stack: Stack) -> None:
     shown = [tab.locator(f"#at-{where}").inner_text() for where in ("inputs", "outputs", "weights")]
     assert shown == [size(found.at_inputs), size(found.at_outputs), size(found.at_weights)]
     assert tab.locator("#words p").all_inner_texts() == sentences(stack, found)
+    said = [verdict for verdict in VERDICTS if verdict in sentences(stack, found)[0]]
+    assert [tab.locator("#verdict").inner_text()] == said
     total = np.linalg.norm(found.weights)
     limit = float(tab.locator("#limit").input_value())
     factor = min(1.0, limit / (total + 1e-6))
     shown = [tab.locator(f"#{what}").inner_text() for what in ("length-before", "factor", "length-after")]
     assert shown == [size(total), size(factor), size(total * factor)]
+
+
+TOO_SMALL = """() =>
+  [...document.querySelectorAll("button, select, summary, input[type=number], .check, .switch label")].filter(
+    (each) => Math.min(each.offsetWidth, each.offsetHeight) < 24).map((each) => each.textContent)"""
+"""What a finger would miss."""
 
 
 def address_of(tab: Any) -> str:
@@ -211,8 +238,7 @@ def test_controls_keys_and_the_address(opened):
         rows = [row.split("\t") for row in tab.locator("#numbers tbody tr").all_inner_texts()]
         weights = ["", *map(size, found.weights)]
         assert rows == [[str(at), size(found.states[at]), weights[at], size(found.signal[at])] for at in range(4)]
-        box = tab.locator("#chart").bounding_box()
-        tab.mouse.move(box["x"] + 46, box["y"] + 40)
+        tab.locator("#chart").hover(position={"x": 46, "y": 40})
         assert tab.locator("#pointed").inner_text() == (
             f"before layer 1: gradient {size(found.states[0])}, signal {size(found.signal[0])}"
         )
@@ -226,6 +252,10 @@ def test_controls_keys_and_the_address(opened):
         for shown, each in zip(here, data_of(page(stack).html)["source"], strict=True):
             least, most = each["seeds"].replace(",", "").split(" to ")
             assert float(least) <= float(shown.replace(",", "")) <= float(most)
+        tab.locator("#explode").click()
+        exploding = Stack(layers=60, scale=2.0)
+        check_shown(tab, "60 tanh layers, scale 2, plain, normal weights, seed 0", exploding)
+        assert float(tab.locator("#factor").inner_text()) < 1
         tab.locator("#another").click()
         tab.wait_for_selector("#setting:has-text('seed 1')")
         assert tab.locator("#seed").input_value() == "1"
@@ -240,6 +270,8 @@ def test_axe_has_nothing_to_object_to_and_a_phone_shows_all(opened):
         tab.wait_for_selector(".curve.kept")
         tab.locator("#numbers summary").click()
         tab.wait_for_selector("#numbers table")
+        tab.set_viewport_size({"width": 320, "height": 700})
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         for viewport, scheme in ((WIDE, "light"), (PHONE, "dark")):
             tab.set_viewport_size(viewport)
             tab.emulate_media(color_scheme=scheme)
@@ -249,6 +281,7 @@ def test_axe_has_nothing_to_object_to_and_a_phone_shows_all(opened):
                 "all => all.map((c) => getComputedStyle(c).strokeDasharray)"
             )
             assert len(set(dashes)) == 4
+            assert tab.evaluate(TOO_SMALL) == []
             report = axe.run(tab)
             assert report.violations_count == 0, report.generate_report()
 

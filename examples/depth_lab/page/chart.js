@@ -1,7 +1,9 @@
 // Curves along a stack over powers of ten, as SVG.
 
-const CHART = { left: 46, top: 10, bottom: 36, labels: 128, narrowLabels: 96, narrow: 560 };
+const CHART = { left: 46, top: 26, bottom: 36, labels: 128, narrowLabels: 96, narrow: 560 };
 const LABEL_HEIGHT = 15;
+const AXIS = "layers passed on the way forward; the gradient comes back from right to left";
+const NARROW_AXIS = "layers passed; back: right to left";
 // Where the axis may end: few places, so that it seldom moves.
 const POWERS = [2, 5, 10, 20, 40, 60, 80, 100, 150, 200, 250, 300, 400];
 const POWER_STEPS = [1, 2, 5, 10, 20, 50, 100];
@@ -9,13 +11,14 @@ const LAYER_STEPS = [1, 2, 5, 10, 20, 50];
 const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
 // place   the element that takes the chart, as wide and high as it is
-// chart   { label, layers, curves: [{ kind, name, points: [[x, y], ...], marks: [[x, y], ...] }] };
-//         a y of 0 or nan is a gap
+// chart   { label, unit, layers, curves: [{ kind, name, points: [[x, y], ...], marks: [[x, y], ...] }] };
+//         a y of 0 or nan is a gap; unit says what is drawn upwards
 // Returns the place along the stack that is at so many pixels from the left.
 function drawChart(place, chart) {
   const [width, height] = [place.clientWidth, place.clientHeight];
   const { left, top, bottom } = CHART;
-  const right = width < CHART.narrow ? CHART.narrowLabels : CHART.labels;
+  const isNarrow = width < CHART.narrow;
+  const right = isNarrow ? CHART.narrowLabels : CHART.labels;
   const [lowest, highest] = powersAround(chart.curves);
   const across = (x) => left + (x / chart.layers) * (width - left - right);
   const down = (power) => top + ((highest - power) / (highest - lowest)) * (height - top - bottom);
@@ -23,7 +26,8 @@ function drawChart(place, chart) {
   picture.append(
     ...powerTicks(lowest, highest, height).map((power) => powerTick(power, down(power), width - right)),
     ...layerTicks(chart.layers, width).map((x) => chartText(across(x), height - bottom + 15, "middle", String(x))),
-    chartText(across(chart.layers / 2), height - 4, "middle", "layers passed on the way forward"),
+    chartText(across(chart.layers / 2), height - 4, "middle", isNarrow ? NARROW_AXIS : AXIS),
+    chartText(4, 12, "start", chart.unit),
     ...chart.curves.flatMap((curve) => drawnCurve(curve, across, down)),
     ...curveLabels(chart.curves, across, down, width - right, height - bottom),
   );

@@ -1,6 +1,7 @@
 // The page: takes the stack from the controls and the address, measures it, and shows what came out.
 
 const SETTLED = 500; // milliseconds without a change, after which it is said aloud and the address is written
+const KEEP_IT = "A curve that is kept stays while the stack changes.";
 const SHORT_NAMES = { gradient: "gradient", weights: "at weights", signal: "signal", kept: "kept" };
 
 let stack = data.stack;
@@ -101,6 +102,7 @@ function listen() {
   byId("norm").addEventListener("change", (event) => change({ ...stack, norm: event.target.checked }));
   byId("another").addEventListener("click", () => change({ ...stack, seed: (stack.seed + 1) % 2 ** 32 }));
   byId("keep").addEventListener("click", keepOrLetGo);
+  byId("explode").addEventListener("click", () => change(sourceSettings({ layers: 60, scale: 2, residual: false })));
   byId("measure").addEventListener("change", soon);
   byId("limit").addEventListener("input", (event) => chooseLimit(event.target.value));
   byId("limit").addEventListener("change", (event) => (event.target.value = limit));
@@ -125,6 +127,7 @@ function listen() {
 }
 
 function keepOrLetGo() {
+  measure(); // two keys may come between two pictures
   kept = kept ? null : { stack, found };
   soon();
 }
@@ -162,14 +165,20 @@ function soon() {
   if (!waiting) waiting = requestAnimationFrame(show);
 }
 
-let shownStack = null;
+let foundOf = null;
+
+// After it, `found` is of `stack`.
+function measure() {
+  if (stack !== foundOf) found = measuredStack(stack);
+  foundOf = stack;
+}
 
 function show() {
   waiting = 0;
-  if (stack !== shownStack) found = measuredStack(stack);
-  shownStack = stack;
+  measure();
   showControls();
   write(byId("setting"), stackName(stack));
+  write(byId("verdict"), shortVerdict(stack, found));
   write(byId("at-inputs"), ratioText(found.atInputs));
   write(byId("at-outputs"), ratioText(found.atOutputs));
   write(byId("at-weights"), ratioText(found.atWeights));
@@ -187,6 +196,7 @@ function ratioText(ratio) {
 }
 
 function settle() {
+  measure();
   write(byId("heard"), `${stackName(stack)}. ${depthSentences(stack, found).join(" ")}`);
   toAddress();
   showSource();
@@ -208,8 +218,11 @@ function showChart() {
   const layers = Math.max(stack.layers, kept ? kept.stack.layers : 0);
   const label = `Curves along ${stackName(stack)}: first over last ${sizeText(found.atInputs)} at the layers' inputs, ` +
     `${sizeText(found.atOutputs)} at their outputs, ${sizeText(found.atWeights)} at their weights.`;
-  placeAt = drawChart(byId("chart"), { label, layers, curves });
-  write(byId("kept-name"), kept ? `kept: ${stackName(kept.stack)}: ${sizeText(kept.found.atInputs)}` : "");
+  const unit = relative
+    ? "relative to the last layer; signal: to what comes in"
+    : "lengths of gradients; signal: root mean square";
+  placeAt = drawChart(byId("chart"), { label, unit, layers, curves });
+  write(byId("kept-name"), kept ? `kept: ${stackName(kept.stack)}: ${ratioText(kept.found.atInputs)}` : KEEP_IT);
   point(NaN);
 }
 
@@ -219,12 +232,12 @@ function alongLayers(values) {
 }
 
 function point(pixels) {
+  measure();
   const at = Math.round(placeAt(pixels - byId("chart").getBoundingClientRect().left));
   const isOn = at >= 0 && at <= stack.layers;
   pointAtLayer(byId("chart"), isOn ? at : null);
   if (!isOn) {
-    const relative = "gradients over the last layer's, signal over what comes in";
-    write(byId("pointed"), isRelative() ? relative : "lengths of gradients, root mean square of the signal");
+    write(byId("pointed"), "Point at the chart to read it off.");
     return;
   }
   const place = at > 0 ? `after layer ${at}` : "before layer 1";
@@ -241,6 +254,7 @@ function showClip() {
   write(byId("clip-words"), clipSentences(result, limit, found));
   drawChart(byId("clip-chart"), {
     label: `Lengths of the weights' gradients along the stack, before and after: all times ${sizeText(result.factor)}.`,
+    unit: "length of each layer's gradient, at its weights",
     layers: stack.layers,
     curves: [
       { kind: "after", name: "after", points: alongLayers(result.weights) },

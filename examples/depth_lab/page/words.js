@@ -8,11 +8,16 @@ const FP16_LARGEST = 65504;
 const STILL = 1e-8;
 const CHAOTIC = 1e10;
 const HOPELESS = 1e14;
+const CLOSED = { // what else may make a gradient 0
+  tanh: ", or tanh is so near ±1 that its slope is 0 in float64",
+  relu: ", or no relu lets them through",
+  gelu: ", or no gelu lets them through",
+  linear: "",
+};
 
 // stack, found   as in measuredStack
 function depthSentences(stack, found) {
-  const all = [found.loss, ...found.signal, ...found.states, ...found.weights];
-  if (!all.every(Number.isFinite)) {
+  if (!areFinite(found)) {
     return ["The numbers outgrow float64, which ends at 1.8e+308: there is no gradient to compare."];
   }
   if (found.states[stack.layers - 1] === 0) {
@@ -22,9 +27,16 @@ function depthSentences(stack, found) {
   const grown = sensitivityOf(stack, found);
   if (grown > CHAOTIC) {
     const which = grown > HOPELESS ? "even the first digits" : "the last digits";
-    said.push(`Small changes grow as much on the way forward, so ${which} depend on how sums are rounded.`);
+    said.push(
+      `Beside the signal, small changes of what goes in grow to about ${sizeText(grown)} times their size, so ` +
+      `${which} depend on how sums are rounded.`,
+    );
   }
   return said;
+}
+
+function areFinite({ loss, signal, states, weights }) {
+  return [loss, ...signal, ...states, ...weights].every(Number.isFinite);
 }
 
 function withCommas(whole) {
@@ -33,7 +45,7 @@ function withCommas(whole) {
 
 // A factor or a length: 7.7e-18, 0.512, 6,340.
 function sizeText(x) {
-  if (x >= 1000 && x < 999500) return withCommas(Number(generalText(x, 3)));
+  if (x >= 999.5 && x < 999500) return withCommas(Number(generalText(x, 3)));
   return shortText(x, x >= 1e-3 && x < 1e6 ? 3 : 2);
 }
 
@@ -42,10 +54,22 @@ function layersSentence(stack, found) {
   const ratio = found.atInputs;
   if (last === 1) return "One layer is the first and the last: there is nothing to compare yet.";
   const first = `The first of ${withCommas(last)} layers receives`;
-  if (ratio === 0) return `${first} nothing: ${why0(stack)}.`;
-  const compared = `${first} ${sizeText(ratio)} ${ratio > 1 / ALIKE ? "times" : "of"} the gradient that the last one does`;
-  const aLayer = last > 2 ? `, ${sizeText(ratio ** (1 / (last - 1)))} a layer on average` : "";
-  return `${compared}${aLayer}: ${verdictOn(ratio)}.`;
+  if (found.states[0] === 0) return `${first} nothing: ${why0(stack)}.`;
+  const compared = `${first} ${timesText(ratio)} the gradient that the last one does`;
+  return `${compared}${aLayerText(ratio, last - 1)}: ${verdictOn(ratio)}.`;
+}
+
+// A factor between two gradients that are not 0; their quotient may be none that float64 can hold.
+function timesText(ratio) {
+  if (ratio === 0) return "less than 5e-324 of";
+  if (ratio === Infinity) return "more than 1.8e+308 times";
+  return `${sizeText(ratio)} ${ratio < 1 / ALIKE ? "of" : "times"}`;
+}
+
+function aLayerText(ratio, steps) {
+  if (steps === 1 || !(ratio > 0 && ratio < Infinity)) return "";
+  const each = sizeText(ratio ** (1 / steps));
+  return each === "1" ? "" : `, ${each} a layer on average`;
 }
 
 function verdictOn(ratio) {
@@ -55,19 +79,31 @@ function verdictOn(ratio) {
   return ratio > FAR ? "it explodes on the way back" : "it does not vanish, it grows on the way back";
 }
 
+// The verdict in the few words that have room beside a number.
+function shortVerdict(stack, found) {
+  const ratio = found.atInputs;
+  if (!areFinite(found)) return "outgrows float64";
+  if (stack.layers === 1 || Number.isNaN(ratio)) return "no comparison";
+  if (found.states[0] === 0) return "nothing arrives";
+  if (ratio < 1 / FAR) return "it vanishes";
+  if (ratio < 1 / ALIKE) return "it shrinks";
+  if (ratio <= ALIKE) return "about as much";
+  return ratio > FAR ? "it explodes" : "it grows";
+}
+
 function weightsSentence(stack, found) {
   const ratio = found.atWeights;
   const largest = Math.max(...found.weights);
   if (stack.layers === 1 || largest === 0) {
     return `The gradient of ${stack.layers === 1 ? "its" : "all"} weights has the length ${sizeText(largest)}.`;
   }
-  if (!(ratio > 0 && ratio < Infinity)) {
-    const which = found.weights[0] === 0 ? "first" : "last";
-    return `The gradient of the ${which} layer's weights is 0: a step of gradient descent leaves them as they are.`;
+  const which = ["first", "last"].filter((_, i) => found.weights.at(-i) === 0);
+  if (which.length) {
+    const ends = `The gradient of the ${which.join(" and the ")} layer's weights is 0`;
+    return `${ends}: a step of gradient descent leaves them as they are.`;
   }
-  let said = `The gradient of the first layer's weights is ${sizeText(ratio)}`;
-  if (ratio < 1 / ALIKE) said += " of the last one's";
-  else said += ` times the last one's${ratio <= ALIKE ? ", about as long" : ""}`;
+  let said = `The gradient of the first layer's weights is ${timesText(ratio)} the last one's`;
+  if (ratio >= 1 / ALIKE && ratio <= ALIKE) said += ", about as long";
   said += signalClause(stack, found);
   if (largest < STILL) {
     return `${said}; the longest of all is ${sizeText(largest)}, so gradient descent hardly moves a weight anywhere.`;
@@ -89,16 +125,23 @@ function signalClause(stack, found) {
 }
 
 function heldSentences(stack, found) {
-  const typical = found.weights.filter((length) => length > 0).map((length) => length / stack.width);
+  const lengths = found.weights.filter((length) => length > 0);
+  const typical = lengths.map((length) => Math.max(length / stack.width, Number.MIN_VALUE));
   if (typical.length === 0) return [];
   const [least, most] = [Math.min(...typical), Math.max(...typical)];
   if (most > FP16_LARGEST) {
     return [`A typical number in the longest of these gradients is ${sizeText(most)}: fp16 ends at 65,504.`];
   }
   if (least > FP16_TO_0) return [];
-  const lost = least <= FLOAT32_TO_0 ? "fp16 and float32 round" : "fp16 rounds";
-  const where = most <= FP16_TO_0 ? "in every layer" : "in some layers";
-  return [`A typical number in these gradients is as small as ${sizeText(least)}: ${lost} it to 0, ${where}.`];
+  return [`A typical number in these gradients is as small as ${sizeText(least)}: ${lostText(least, most)}.`];
+}
+
+// Which formats round numbers from `least` to `most` to 0, and in which layers.
+function lostText(least, most) {
+  const [fp16, float32] = [FP16_TO_0, FLOAT32_TO_0].map((limit) =>
+    most <= limit ? "in every layer" : least <= limit ? "in some layers" : "");
+  if (float32 === "" || float32 === fp16) return `${float32 ? "fp16 and float32 round" : "fp16 rounds"} it to 0, ${fp16}`;
+  return `fp16 rounds it to 0 ${fp16}, float32 ${float32}`;
 }
 
 // About how much larger a relative change of h[0] is in h[layers].
@@ -107,6 +150,5 @@ function sensitivityOf(stack, found) {
 }
 
 function why0(stack) {
-  const small = "the gradient's numbers are smaller than 5e-324, where float64 ends";
-  return stack.activation === "relu" ? `${small}, or no relu lets them through` : small;
+  return `the gradient's numbers are smaller than 5e-324, where float64 ends${CLOSED[stack.activation]}`;
 }
