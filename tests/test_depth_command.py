@@ -139,6 +139,7 @@ def test_clipping_one_stack(run):
     assert "take the step out" in run("--layers", "9", "--activation", "linear", "--scale", "1e200", "--clip", "1")[1]
     assert "of length 0" in run("--layers", "9", "--scale", "1e-300", "--clip", "1")[1]
     assert "is 0 in float64" in run(*stack, "1e-323")[1]
+    assert "has lost digits in float64" in run(*stack, "1e-320")[1]
 
 
 # -- one stack ---------------------------------------------------------------------------------------------------------

@@ -25,7 +25,15 @@ def along(first: float, last: float, weights: tuple[float, float] = (1.0, 1.0), 
 
 @pytest.mark.parametrize(
     ("x", "text"),
-    [(7.72e-18, "7.7e-18"), (0.00099, "0.00099"), (0.0123, "0.0123"), (1.0, "1"), (999.6, "1e+03"), (6_344.0, "6,340")],
+    [
+        (7.72e-18, "7.7e-18"),
+        (0.00099, "0.00099"),
+        (0.0123, "0.0123"),
+        (1.0, "1"),
+        (999.4, "999"),
+        (999.6, "1,000"),
+        (6_344.0, "6,340"),
+    ],
 )
 def test_sizes(x, text):
     assert size(x) == text
@@ -87,7 +95,9 @@ def test_weights_alike_where_the_gradient_vanishes_are_explained_by_the_signal()
     [
         ((1e-38, 1e-40), "as small as 6.2e-42: fp16 rounds it to 0, in every layer."),
         ((1e-50, 1e-50), "as small as 6.3e-52: fp16 and float32 round it to 0, in every layer."),
-        ((1e-7, 1.0), "in some layers."),
+        ((1e-7, 1.0), "fp16 rounds it to 0, in some layers."),
+        ((1e-50, 1.0), "fp16 and float32 round it to 0, in some layers."),
+        ((1e-50, 1e-20), "fp16 rounds it to 0 in every layer, float32 in some layers."),
         ((1e8, 1.0), "is 6.2e+06: fp16 ends at 65,504."),
     ],
 )
@@ -108,15 +118,48 @@ def test_ends_that_have_no_ratio():
     one = Stack(layers=1, width=16)
     assert sentences(one, measured(one))[0] == "One layer is the first and the last: there is nothing to compare yet."
     nothing = Measured(0.0, np.ones(11), np.zeros(11), np.zeros(10))
-    already = "The gradient is 0 at the last layer already: "
-    assert sentences(TEN, nothing) == [f"{already}the gradient's numbers are smaller than 5e-324, where float64 ends."]
-    assert "or no relu lets them through" in sentences(replace(TEN, activation="relu"), nothing)[0]
+    already = "The gradient is 0 at the last layer already: the gradient's numbers are smaller than 5e-324, where"
+    for activation, other in (
+        ("linear", ""),
+        ("relu", ", or no relu lets them through"),
+        ("gelu", ", or no gelu lets them through"),
+        ("tanh", ", or tanh is so near ±1 that its slope is 0 in float64"),
+    ):
+        assert sentences(replace(TEN, activation=activation), nothing) == [f"{already} float64 ends{other}."]
     outgrown = Measured(math.inf, np.ones(11), np.ones(11), np.ones(10))
     assert sentences(TEN, outgrown)[0].startswith("The numbers outgrow float64")
     halfway = replace(nothing, states=np.array([0.0] * 5 + [1.0] * 6), weights=np.array([0.0] * 5 + [1.0] * 5))
     assert sentences(TEN, halfway)[0].startswith("The first of 10 layers receives nothing: ")
     assert len(sentences(TEN, replace(halfway, weights=np.zeros(10)))) == 2
     assert sentences(TEN, halfway)[1].startswith("The gradient of the first layer's weights is 0: ")
+
+
+def test_a_quotient_that_float64_cannot_hold_is_no_nothing():
+    """Gradients that are not 0, of which one over the other is 0 or inf."""
+    vanished = sentences(TEN, along(1e-200, 1e150, (1e-200, 1e150)))
+    assert "receives less than 5e-324 of the gradient that the last one does: it vanishes" in vanished[0]
+    assert "weights is less than 5e-324 of the last one's" in vanished[1]
+    exploded = sentences(TEN, along(1e150, 1e-200, (1e150, 1e-200)))
+    assert "receives more than 1.8e+308 times the gradient that the last one does: it explodes" in exploded[0]
+    assert "weights is more than 1.8e+308 times the last one's" in exploded[1]
+    ends = replace(along(1.0, 1.0), weights=np.array([0.0, *[1.0] * 8, 0.0]))
+    assert sentences(TEN, ends)[1].startswith("The gradient of the first and the last layer's weights is 0: ")
+    tiny = sentences(TEN, along(1.0, 1.0, (5e-324, 5e-324)))
+    assert "as small as 4.9e-324: fp16 and float32 round it to 0, in every layer" in tiny[2]
+
+
+@pytest.mark.parametrize("activation", ["tanh", "gelu"])
+def test_an_activation_that_is_flat_is_named(activation):
+    """Its gradient is 0 though no number in it is too small for float64."""
+    stack = Stack(layers=3, width=4, batch=1, scale=1e4, activation=activation, initialisation="orthogonal")
+    runs = (replace(stack, seed=seed) for seed in range(100))
+    flat = next(run for run in runs if measured(run).states[0] == 0)
+    assert "or " in sentences(flat, measured(flat))[0]
+
+
+def test_a_factor_of_1_a_layer_is_not_said():
+    assert "a layer" not in sentences(TEN, along(1.01, 1.0))[0]
+    assert "1.01 a layer" in sentences(TEN, along(1.1, 1.0))[0]
 
 
 def test_a_real_stack_that_vanishes():

@@ -114,10 +114,11 @@ def _said(found: dict[str, Any]) -> str:
         return "It is below the limit, so nothing changes: clipping cures no gradient that vanished."
     if math.isnan(cosine):
         return "The limit is so far below the length that what is left of the gradient is 0 in float64."
-    turned = "1" if abs(cosine - 1) < _TO_ROUNDING else f"{cosine:.9f}"
+    if abs(cosine - 1) > _TO_ROUNDING:
+        return "The limit is so far below the length that what is left of the gradient has lost digits in float64."
     return (
         f"All gradients are {size(after / before)} times what they were, and the cosine between before and after is "
-        f"{turned}:\nclipping shortens and never turns, and first over last stays."
+        "1:\nclipping shortens and never turns, and first over last stays."
     )
 
 

@@ -10,13 +10,16 @@ function clipped(weights, limit) {
   return { before, factor, after: before * factor, weights: weights.map((length) => length * factor) };
 }
 
-function clipSentences({ before, factor }, limit, found) {
+function clipSentences({ before, factor, after }, limit, found) {
   if (!Number.isFinite(before)) return "There is no length to clip: the numbers outgrow float64.";
+  if (before === 0) return "A gradient of length 0 stays what it is.";
+  if (after === 0) return "The limit is so far below the length that what is left of the gradient is 0 in float64.";
   const ratio = Number.isFinite(found.atWeights)
     ? ` The first layer's gradient over the last one's, at the weights, is ${sizeText(found.atWeights)} before and` +
       " after: clipping keeps a step from being too long, and mends nothing that vanishes."
     : "";
   if (factor === 1) return `The gradient is no longer than ${sizeText(limit)}, so it stays as it is.${ratio}`;
   const shorter = "all layers shrink by one factor: the arrow becomes shorter, and never turns (cosine 1)";
-  return `Down to ${sizeText(limit)}, ${shorter}.${ratio}`;
+  const added = before > limit ? "" : " It was no longer than the limit: the 1e-06 that torch adds to lengths shortens it.";
+  return `Down to ${sizeText(after)}, ${shorter}.${added}${ratio}`;
 }
