@@ -30,7 +30,10 @@ class Boundary:
 
 def boundaries(order: Sequence[Node], blocks: Sequence[Block], parameters: Collection[Node]) -> list[Boundary]:
     """The boundary of each block in a graph; `order` is the whole graph, its root last."""
-    found = [Boundary() for _ in blocks]
+    by_module: dict[int, Boundary] = {}  # a module with two names has two blocks
+    found = [
+        Boundary() if block.module is None else by_module.setdefault(id(block.module), Boundary()) for block in blocks
+    ]
     calls = _Calls(blocks)
     for place, node in enumerate(order):
         inside = calls.around(node)
