@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import Refused
+from common.output import check_output, is_page
 from common.script import Parser, ended
 from depth_lab import printed, summary
 from depth_lab.curves import curves, title, twins, usual
@@ -36,7 +37,6 @@ from viz.training import paper
 
 NAME = "depth.py"
 MOST_SEEDS = 1_000
-PAGES = (".html", ".htm")
 STACK = ("layers", "scale", "residual", "norm", "activation", "initialisation")
 """The options that say what the stack is."""
 
@@ -58,7 +58,7 @@ def report(given: argparse.Namespace) -> None:
     if given.output is not None:
         path = written(given, stack)
         if not given.json:
-            print(f"\n{'page' if path.suffix.lower() in PAGES else 'picture'}: {path}")
+            print(f"\n{'page' if is_page(given.output) else 'picture'}: {path}")
 
 
 def asked(given: argparse.Namespace) -> Stack | None:
@@ -79,18 +79,13 @@ def check(given: argparse.Namespace) -> None:
         raise Refused(f"--seed is {given.seed:,}: the last of {given.seeds:,} seeds must be below 2**32")
     if given.clip is not None and not given.clip > 0:
         raise Refused(f"--clip is {given.clip:g}; a limit is a number above 0")
-    if given.output is None:
-        return
-    suffix = Path(given.output).suffix.lower()
-    if suffix in paper.SUFFIXES:
-        paper.module("figure")  # matplotlib is there
-    elif suffix not in PAGES:
-        raise Refused(f"-o {given.output!r}: end the name in .html for the page, or .png, .svg or .pdf for a picture")
+    if given.output is not None:
+        check_output(given.output)
 
 
 def written(given: argparse.Namespace, stack: Stack | None) -> Path:
     """The file that was asked for, which is the page or the picture."""
-    if Path(given.output).suffix.lower() in PAGES:
+    if is_page(given.output):
         return page(stack or Stack(seed=given.seed)).save(given.output)
     stacks = usual(given.seed) if stack is None else twins(stack)
     said = told(NAME, len(stacks))

@@ -14,17 +14,15 @@ in formats of few bits, with and without a GradScaler.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from chars.logs import to_json
 from chars.settings import Settings
 from chars.training import train
 from common.errors import Refused
+from common.output import check_output, is_page
 from common.script import Parser, ended
 from precision_lab import training_picture, training_table
 from precision_lab.formats import NAMES, NEEDS, Format, format_of, formats
@@ -35,6 +33,7 @@ from precision_lab.report import reported
 from precision_lab.table import printed
 from precision_lab.training import SETTINGS, as_dict, compare, plans
 
+from viz import plain
 from viz.text import count
 from viz.training import paper
 
@@ -67,15 +66,15 @@ def report(given: argparse.Namespace) -> None:
     if values > LONG:
         print(f"{NAME}: rounding {values:,} values ...", file=sys.stderr)
     numbers = reported(gradients, kinds, SCALE if given.scale is None else given.scale)
-    print(json.dumps(numbers, indent=2, allow_nan=False) if given.json else printed(numbers))
+    print(plain.dumps(numbers) if given.json else printed(numbers))
     for path in given.output:
-        if _is_page(path):
+        if is_page(path):
             start = 1.0 if given.scale is None else given.scale
             page(gradients.arrays, gradients.about, start, gradients.remarks).save(path)
         else:
             draw(numbers, path, theme=given.theme)
         if not given.json:
-            print(f"\n{'page' if _is_page(path) else 'picture'}: {path}")
+            print(f"\n{'page' if is_page(path) else 'picture'}: {path}")
 
 
 def compared(given: argparse.Namespace) -> None:
@@ -88,7 +87,7 @@ def compared(given: argparse.Namespace) -> None:
     settings = SETTINGS if given.steps is None else replace(SETTINGS, steps=given.steps)
     print(f"{NAME}: {count(len(runs), 'run')} of {count(settings.steps, 'step')} each ...", file=sys.stderr)
     comparison = compare(settings, runs, progress=True)
-    print(to_json(as_dict(comparison)) if given.json else training_table.printed(comparison))
+    print(plain.dumps(plain.plain(as_dict(comparison))) if given.json else training_table.printed(comparison))
     for path in given.output:
         training_picture.picture(comparison, path, theme=given.theme)
         if not given.json:
@@ -136,18 +135,9 @@ def _check(given: argparse.Namespace) -> None:
             name = "FILE" if option == "file" else f"--{option}"
             raise Refused(f"--train makes runs of its own: leave out {name}")
     for path in given.output:
-        if given.train and _is_page(path):
+        if given.train and is_page(path):
             raise Refused(f"-o {path}: --train draws pictures: name one, {', '.join(paper.SUFFIXES)}")
-        if not _is_page(path) and Path(path).suffix.lower() not in paper.SUFFIXES:
-            raise Refused(
-                f"-o {path}: name a page, .html, or a picture, {', '.join(paper.SUFFIXES[:-1])} or {paper.SUFFIXES[-1]}"
-            )
-        if not _is_page(path):
-            paper.module("figure")  # says that matplotlib is missing
-
-
-def _is_page(path: str) -> bool:
-    return Path(path).suffix.lower() in (".html", ".htm")
+        check_output(path)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,0 +1,28 @@
+"""The file that a script writes what it found into: a page or a picture, as its name ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from common.errors import Refused
+from viz.training import paper
+
+_PAGES = (".html", ".htm")
+
+
+def is_page(path: str) -> bool:
+    """Whether a page goes there, not a picture."""
+    return Path(path).suffix.lower() in _PAGES
+
+
+def check_output(path: str) -> None:
+    """Before any work is done, raise Refused for a name that is neither a page's nor a picture's, and UserError for a
+    picture where matplotlib is missing."""
+    if is_page(path):
+        return
+    if Path(path).suffix.lower() not in paper.SUFFIXES:
+        *others, last = paper.SUFFIXES
+        raise Refused(
+            f"-o {path!r}: end the name in .html for the page, or {', '.join(others)} or {last} for a picture"
+        )
+    paper.module("figure")
