@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +20,6 @@ from tensorgrad.nn import functional as F
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from chars.corpus import Corpus
-from chars.logs import to_json
 from chars.settings import Settings
 from chars.training import Batches, build_model
 from precision_lab.formats import format_of
@@ -26,6 +28,7 @@ from precision_lab.training import Comparison, Plan, Ran, as_dict, backward, com
 from precision_lab.training_picture import picture
 from precision_lab.training_table import printed
 
+from viz import plain
 from viz.errors import UserError
 
 TINY = Settings(steps=12, blocks=1, heads=2, width=16, context=8, batch=4, warmup=3)
@@ -109,6 +112,25 @@ def test_the_model_is_its_own_again_afterwards() -> None:
     np.testing.assert_array_equal(model(x).data, plain)
     with pytest.raises(ValueError, match="no Linear in this Tanh"):
         simulate(nn.Tanh(), format_of("fp16"))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))])
+def test_a_copy_of_the_model_computes_with_its_own_weights(copied: Callable) -> None:
+    model, x = nn.Sequential(nn.Linear(3, 2, bias=False)), tensorgrad.ones(1, 3) / 3
+    with simulate(model, format_of("fp16")) as simulated:
+        other, others = copied((model, simulated))
+        assert other(x).tolist() == model(x).tolist()
+        rounded = other(x).tolist()
+        other[0].weight.data *= 2
+        assert other(x).tolist() == [[2 * y for y in rounded[0]]]
+        other(x).sum().backward()
+        assert (others.weights.values, simulated.weights.values) == (6, 0)
+    assert "forward" in other[0].__dict__
+    others.remove()
+    assert other(x).tolist() == F.linear(x, other[0].weight).tolist()
+    model[0].forward = abs  # its own, as in a class made from Linear
+    with pytest.raises(ValueError, match="no Linear"):
+        simulate(model, format_of("fp16"))
 
 
 def test_a_scaler_saves_a_step_of_many_targets() -> None:
@@ -208,7 +230,7 @@ def test_the_runs_as_picture_and_as_json(tmp_path: Path) -> None:
         path = picture(made(*runs), tmp_path / f"{name}.svg", theme="dark")
         drawn = path.read_text(encoding="utf-8")
         assert drawn.count('id="axes_') == {"all": 3, "one": 1, "lost": 2}[name]
-    content = json.loads(to_json(as_dict(made(PLAIN, scaled, broken))))
+    content = json.loads(plain.dumps(plain.plain(as_dict(made(PLAIN, scaled, broken)))))
     assert [run["held_out"] for run in content["runs"]] == [2.1, 2.2, "nan"]
     assert content["runs"][1]["skipped"] == [1]
     with pytest.raises(UserError, match="names no picture's format"):

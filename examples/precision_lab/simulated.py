@@ -76,30 +76,37 @@ def simulate(model: Module, kind: Format) -> Simulated:
     float32 there, too, since embeddings are. The parameters stay float32: each step starts from them, and the
     optimizer changes them. What is too large becomes inf (or nan in a format without it) and goes on as such.
 
-    Not seen are products outside a Linear, and classes made from Linear that have a forward of their own. Raises
-    ValueError for a model without a Linear, RuntimeError for one that is simulated already.
+    Not seen are products outside a Linear, and a Linear that has a forward of its own. A copy of the model computes in
+    the format, too, for good: copy `(model, simulated)` to get what ends it. Raises ValueError for a model without a
+    Linear, RuntimeError for one that is simulated already.
     """
-    layers = [m for m in model.modules() if isinstance(m, Linear) and type(m).forward is Linear.forward]
+    linear = [m for m in model.modules() if isinstance(m, Linear) and type(m).forward is Linear.forward]
+    if any(isinstance(layer.__dict__.get("forward"), _Forward) for layer in linear):
+        raise RuntimeError("simulate: this model is simulated already: call remove() on what simulate returned before")
+    layers = [layer for layer in linear if "forward" not in layer.__dict__]
     if not layers:
         raise ValueError(f"simulate: there is no Linear in this {type(model).__name__}, so nothing would be rounded")
-    if any("forward" in layer.__dict__ for layer in layers):
-        raise RuntimeError("simulate: this model is simulated already: call remove() on what simulate returned before")
     simulated = Simulated(layers)
     for layer in layers:
-        layer.forward = _forward(layer, kind, simulated)  # type: ignore[method-assign]
+        layer.forward = _Forward(layer, kind, simulated)  # type: ignore[method-assign]
     return simulated
 
 
-def _forward(layer: Linear, kind: Format, simulated: Simulated) -> Any:
-    """What the layer computes in the format, in place of its `forward`."""
+@dataclass
+class _Forward:
+    """What a layer computes in the format, in place of its `forward`. It is no closure, so that copies of the model
+    compute with their own weights."""
 
-    def forward(input: Tensor) -> Tensor:
-        weights, between = (simulated, "weights"), (simulated, "between")
+    layer: Linear
+    kind: Format
+    simulated: Simulated
+
+    def __call__(self, input: Tensor) -> Tensor:
+        weights, between = (self.simulated, "weights"), (self.simulated, "between")
+        layer, kind = self.layer, self.kind
         bias = None if layer.bias is None else _Rounded.apply(layer.bias, kind, weights)
         weight = _Rounded.apply(layer.weight, kind, weights)
         return _Rounded.apply(F.linear(_Rounded.apply(input, kind, between), weight, bias), kind, between)
-
-    return forward
 
 
 class _Rounded(Function):
