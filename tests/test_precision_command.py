@@ -361,7 +361,10 @@ def write_bad(folder: Path, made: Path) -> None:
         (["good.npz", "--formats", ""], "there is none of the name ''"),
         (["good.npz", "--steps", "5"], "--steps is for a model that is trained now"),
         (["--steps", "0"], "--steps is 0; it must be 1 or more"),
-        (["good.npz", "-o", "picture.gif"], "-o 'picture.gif': end the name in .html for the page, or .png, .svg or .pdf"),
+        (
+            ["good.npz", "-o", "picture.gif"],
+            "-o 'picture.gif': end the name in .html for the page, or .png, .svg or .pdf",
+        ),
         (["good.npz", "-o", ""], "end the name"),
         (["good.npz", "--theme", "pink"], "invalid choice: 'pink'"),
         (["good.npz", "--train"], "--train makes runs of its own: leave out FILE"),
