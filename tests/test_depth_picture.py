@@ -49,6 +49,13 @@ def test_lines_are_the_exponents_and_differ_without_colour(drawn):
     assert "first : last = 5,000" in texts
 
 
+@pytest.mark.parametrize(
+    ("first", "shown"), [(8.04e-18, "8e-18"), (0.2612, "0.261"), (10.49, "10.5"), (962.4, "962"), (8654, "8,650")]
+)
+def test_the_ratio_has_the_digits_of_the_depth_labs_table(drawn, first, shown):
+    assert f"first : last = {shown}" in drawn(depth(first, 1.0))[1]
+
+
 def test_what_has_no_logarithm_has_a_mark_and_is_counted(drawn):
     axes, texts = drawn({"odd": depth(1.0, 0.0, None, math.inf, math.nan, 2.0, 0.0)})
     np.testing.assert_array_equal(np.isfinite(axes.lines[0].get_ydata()), [True, *[False] * 4, True, False])
@@ -58,12 +65,12 @@ def test_what_has_no_logarithm_has_a_mark_and_is_counted(drawn):
     counted = " ".join(next(text for text in texts if "backward pass" in text).split())
     assert counted.endswith(
         "odd: 0 (at the foot) at 2 blocks, inf (at the top) at 1 block, nan (at the top) at 1 block, "
-        "a gap: none at 1 block."
+        "none (a gap) at 1 block."
     )
     low, high = axes.get_ylim()
     assert low < 0 < math.log10(2) < high  # no line lies on the marks
     axes, texts = drawn(depth(0.0, 0.0), quantity="weights")
-    assert any("a gap: none at 2 blocks" in text for text in texts)
+    assert any("none (a gap) at 2 blocks" in text for text in texts)
 
 
 def test_blocks_have_names_where_all_curves_have_the_same(drawn):

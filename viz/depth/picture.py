@@ -241,13 +241,16 @@ def _end_text(curve: _Curve) -> str:
 
 
 def _ratio(x: float) -> str:
-    return f"{float(f'{x:.2g}'):,.0f}" if 10 <= x < 1e6 else short(x, 2)
+    """8e-18, 0.512, 10.5, 8,650: three digits, but two beside a power of ten."""
+    if 999.5 <= x < 999_500:
+        return f"{float(f'{x:.3g}'):,.0f}"
+    return short(x, 3 if 1e-3 <= x < 1e6 else 2)
 
 
 def _how(curves: list[_Curve]) -> list[str]:
     """How to read the picture, and what it has no line for."""
     told = ["The backward pass runs from right to left. first : last is the leftmost norm over the rightmost."]
-    signs = {"0": "0 (at the foot)", "inf": "inf (at the top)", "nan": "nan (at the top)", "not there": "a gap: none"}
+    signs = {"0": "0 (at the foot)", "inf": "inf (at the top)", "nan": "nan (at the top)", "not there": "none (a gap)"}
     for curve in curves:
         found = [
             f"{signs[name]} at {count(int(where.sum()), 'block')}" for name, where in curve.odd.items() if where.any()
