@@ -77,7 +77,18 @@ def test_every_format_at_every_scale_counts_as_rounding_does(browser):
         }""",
         [data, list(SCALES)],
     )
+    some = np.float32([3e-7, -2e-5, 0.004])
+    best = tab.evaluate(
+        "data => data.formats.map((kind) => bestScales(prepare(data.groups[0]), kind))",
+        data_of(page({"some": some}, "some").html),
+    )
     tab.close()
+    for kind, found in zip(formats(), best, strict=True):
+        tried = [(power, counted(some, kind, 2.0**power)) for power in range(-149, 128)]
+        assert found == {
+            "from": next(power for power, at in tried if at.lost == 0),
+            "to": max(power for power, at in tried if at.overflowed == 0),
+        }
     for kind, rows in zip(formats(), got, strict=True):
         for power, row in zip(SCALES, rows, strict=True):
             expected = counted(values, kind, 2.0**power)
