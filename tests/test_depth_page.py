@@ -53,6 +53,26 @@ def counted(stack: Stack, first: float, last: float, weights: tuple[float, float
         return Measured(1.0, np.geomspace(1, signal, stack.layers + 1), np.append(states, last), np.array(weights))
 
 
+def in_javascript(found: Measured) -> dict[str, Any]:
+    """What `measuredStack` would give."""
+    fields = {name: np.asarray(value).tolist() for name, value in asdict(found).items()}
+    return fields | {"atInputs": found.at_inputs, "atOutputs": found.at_outputs, "atWeights": found.at_weights}
+
+
+def beside_each_limit(ten: Stack) -> Iterator[Measured]:
+    """Numbers a little below and above each of those at which other words are said."""
+    for near in (0.99, 1.01):
+        for ratio in (0.01 * near, 0.5 * near, 2 * near, 100 * near):
+            yield counted(ten, ratio, 1.0, (ratio,) + (1.0,) * 9, ratio ** (1 / 0.9))  # carries as much to the last
+            yield counted(ten, 1e-3 if ratio < 1 else 1e3, 1.0, (1.0,) * 10, ratio ** (1 / 0.9))
+        for typical in (2.0**-150, 2.0**-25, 65_504.0, 1e-8 / ten.width):
+            length = typical * ten.width * near
+            yield counted(ten, 1.0, 1.0, (length,) * 10)
+            yield counted(ten, 1.0, 1.0, (length,) + (length * 1e3,) * 9)
+        for grown in (1e10, 1e14):
+            yield counted(ten, grown * near, 1.0, (1.0,) * 10)
+
+
 def test_the_numbers_and_the_words_are_those_of_the_engine(browser):
     tab = browser.new_page()
     for script in SCRIPTS:
@@ -95,12 +115,12 @@ def test_the_numbers_and_the_words_are_those_of_the_engine(browser):
         counted(ten, 999.6, 1.0, (5e-324,) * 10),
         *(counted(replace(ten, activation=name), 0.0, 0.0, (0.0,) * 10) for name in ACTIVATIONS),
     ]
-    for found in odd:
-        fields = {name: np.asarray(value).tolist() for name, value in asdict(found).items()}
-        fields.update(atInputs=found.at_inputs, atOutputs=found.at_outputs, atWeights=found.at_weights)
-        for each in (replace(ten, activation=name) for name in ACTIVATIONS):
-            said = tab.evaluate("([stack, found]) => depthSentences(stack, found)", [asdict(each), fields])
-            assert said == sentences(each, found)
+    kinds = [*(replace(ten, activation=name) for name in ACTIVATIONS), replace(ten, norm=True)]
+    pairs = [(stack, found) for found in [*odd, *beside_each_limit(ten)] for stack in kinds]
+    script = "pairs => pairs.map(([stack, found]) => depthSentences(stack, found))"
+    said = tab.evaluate(script, [(asdict(stack), in_javascript(found)) for stack, found in pairs])
+    for (stack, found), there in zip(pairs, said, strict=True):
+        assert there == sentences(stack, found), found
 
     lengths = [3.0, 0.0, 1e-9, 4.0]
     for limit in (1.0, 5.0, 100.0, 1e-9):
@@ -114,7 +134,7 @@ def test_the_numbers_and_the_words_are_those_of_the_engine(browser):
         np.testing.assert_allclose(got["after"], np.linalg.norm(after), rtol=1e-12)
     for length, limit, said in (
         (0.0, 1e-9, "A gradient of length 0 stays what it is."),
-        (5.0, 5e-324, "what is left of the gradient is 0 in float64."),
+        (5.0, 5e-324, "what is left of the gradient has lost digits in float64, or is 0."),
         (1e-9, 1e-9, "shortens it."),
         (5.0, 1.0, "Down to 1, all layers shrink"),
         (5.0, 9.0, "The gradient is no longer than 9"),
