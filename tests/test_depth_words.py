@@ -66,6 +66,31 @@ def test_the_verdict_on_the_layers(ratio, verdict):
 
 
 @pytest.mark.parametrize(
+    ("limit", "below", "above"),
+    [
+        (0.01, "vanishes", "shrinks"),
+        (0.5, "shrinks", "about as much"),
+        (2.0, "about as much", "grows"),
+        (100.0, "grows", "explodes"),
+    ],
+)
+def test_a_verdict_changes_at_its_limit(limit, below, above):
+    assert below in sentences(TEN, along(0.99 * limit, 1.0))[0]
+    assert above in sentences(TEN, along(1.01 * limit, 1.0))[0]
+
+
+def test_what_formats_hold_changes_at_their_limits():
+    for typical, below, above in (
+        (2.0**-150, "fp16 and float32 round it to 0", "fp16 rounds it to 0"),
+        (2.0**-25, "fp16 rounds it to 0", None),
+        (65_504.0, None, "fp16 ends at 65,504"),
+    ):
+        for near, wanted in ((0.99, below), (1.01, above)):
+            said = " ".join(sentences(TEN, along(1.0, 1.0, (near * typical * TEN.width,) * 2)))
+            assert wanted in said if wanted else "fp16" not in said
+
+
+@pytest.mark.parametrize(
     ("weights", "said"),
     [
         ((1e-3, 1.0), "0.001 of the last one's: steps that suit the last layer hardly move the first."),
