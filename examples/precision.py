@@ -99,7 +99,7 @@ def found(given: argparse.Namespace) -> Gradients:
     if given.file is not None:
         return gradients_of(given.file)
     steps = STEPS if given.steps is None else given.steps
-    print(f"{NAME}: no FILE is given, so the character model is trained first, {steps:,} steps", file=sys.stderr)
+    print(f"{NAME}: no FILE is given, so the character model is trained first, {count(steps, 'step')}", file=sys.stderr)
     return gradients_of_result(train(Settings(steps=steps), every=steps, monitor=False, progress=True))
 
 

@@ -275,7 +275,8 @@ def test_a_file_that_cannot_be_written(run, tmp_path):
     for name, said in (("a file/depth.html", "is a file, not a folder"), ("folder.png", "it is a folder")):
         status, _, err = run("--layers", "2", "--seeds", "1", "-o", name)
         assert status == 2
-        assert err.startswith(f"depth.py: cannot write {name}: ")
+        assert err.startswith("depth.py: ")
+        assert name in err
         assert said in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a file", "folder.png"]
 

@@ -248,6 +248,23 @@ def test_pictures_and_pages_are_written(run, tmp_path):
     assert "</html>" in (tmp_path / "sub/c.html").read_text(encoding="utf-8")
 
 
+def test_where_stderr_is_closed_stdout_has_the_numbers_alone(tmp_path, monkeypatch, capsys):
+    np.savez(tmp_path / "g.npz", a=np.zeros(2))
+    monkeypatch.setattr(precision, "LONG", 1)  # something is said on stderr
+    monkeypatch.setattr(sys, "stderr", None)
+    status = precision.main([str(tmp_path / "g.npz"), "--json"])
+    sys.stderr.close()
+    assert status == 0
+    assert json.loads(capsys.readouterr().out)["values"] == 2
+
+
+def test_names_that_have_no_parts(run, tmp_path):
+    with zipfile.ZipFile(tmp_path / "g.npz", "w") as archive:
+        for name in (".npy", "...npy"):
+            archive.writestr(name, npy("<f4", (1,), bytes(4)))
+    assert re.search(r"^\.npy .*\n\.\. ", run("g.npz")[1], re.MULTILINE)
+
+
 def test_the_same_numbers_give_the_same_output(run):
     assert run("CHECKPOINT")[1] == run("CHECKPOINT")[1]
 
@@ -297,6 +314,7 @@ def write_damaged(folder: Path) -> None:
 
 def write_bad(folder: Path, made: Path) -> None:
     write_damaged(folder)
+    (folder / "b.html").mkdir()
     np.savez(folder / "good.npz", a=np.float32([1.0]))
     np.savez(folder / "none.npz")
     np.savez(folder / "empty.npz", a=np.zeros((0, 3)))
@@ -365,6 +383,7 @@ def write_bad(folder: Path, made: Path) -> None:
             ["good.npz", "-o", "picture.gif"],
             "-o 'picture.gif': end the name in .html for the page, or .png, .svg or .pdf",
         ),
+        (["good.npz", "-o", "a.svg", "-o", "b.html"], "-o 'b.html': it is a folder; name a file in it"),
         (["good.npz", "-o", ""], "end the name"),
         (["good.npz", "--theme", "pink"], "invalid choice: 'pink'"),
         (["good.npz", "--train"], "--train makes runs of its own: leave out FILE"),

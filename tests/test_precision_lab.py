@@ -211,6 +211,7 @@ def test_extremes_leave_out_what_is_no_size():
         ("w", "w"),
         ("", ""),
         ("w2", "w2"),
+        ("..", ".."),
     ],
 )
 def test_the_block_of_a_parameter(name, block):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from common.errors import Refused
@@ -16,8 +17,10 @@ def is_page(path: str) -> bool:
 
 
 def check_output(path: str) -> None:
-    """Before any work is done, raise Refused for a name that is neither a page's nor a picture's, and UserError for a
-    picture where matplotlib is missing."""
+    """Before any work is done, raise Refused for a folder and for a name that is neither a page's nor a picture's, and
+    UserError for a picture where matplotlib is missing."""
+    if os.path.isdir(path):
+        raise Refused(f"-o {path!r}: it is a folder; name a file in it")
     if is_page(path):
         return
     if Path(path).suffix.lower() not in paper.SUFFIXES:

@@ -26,6 +26,8 @@ def ended(name: str, work: Callable[[], object], how_to_go_on: Callable[[Interru
 
     how_to_go_on  what is said of a run that was interrupted and can be gone on with
     """
+    if sys.stderr is None:  # closed (`2>&-`); print would then write to stdout, in the middle of the results
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:  # closed (`>&-`); print then prints nothing
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a text may have any character

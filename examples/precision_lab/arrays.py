@@ -40,7 +40,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], list[str]]:
     with _archive(path) as archive:
         for entry in archive.namelist():
             if entry.endswith(_SUFFIX):
-                name = entry.removesuffix(_SUFFIX)
+                name = entry.removesuffix(_SUFFIX) or entry
                 _check(archive, entry, path)
                 with archive.open(entry) as file:
                     array = np.lib.format.read_array(file, allow_pickle=False)

@@ -15,7 +15,7 @@ def block_of(name: str) -> str:
     parts = _PART.findall(name)[:-1]  # the last one found is empty
     numbered = next((place for place, part in enumerate(parts) if part.rstrip("./").isdecimal()), None)
     kept = parts[:-1] or parts if numbered is None else parts[: numbered + 1]
-    return "".join(kept).rstrip("./")
+    return "".join(kept).rstrip("./") or name
 
 
 def blocks(names: Iterable[str]) -> dict[str, list[str]]:
