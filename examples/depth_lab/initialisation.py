@@ -9,7 +9,7 @@ import numpy as np
 from depth_lab import draws
 
 WEIGHTS: dict[str, str] = {
-    "normal": "normal, standard deviation 1/√width: a signal keeps its size on the way through a matrix",
+    "normal": "normal, deviation 1/√width (Glorot and Bengio 2010, Xavier): a matrix keeps a signal's size",
     "he": "normal, √2/√width: made for relu, which sends on half of what it gets (He et al. 2015)",
     "orthogonal": "orthogonal: a matrix turns a signal and leaves its length (Saxe et al. 2014)",
     "torch": "uniform within ±1/√width, what torch.nn.Linear starts with: a deviation of 1/√(3·width)",
@@ -42,7 +42,8 @@ def _gpt2(seed: int, layer: int, width: int, shrink: float) -> np.ndarray:
 
 
 def _orthogonal(seed: int, layer: int, width: int, shrink: float) -> np.ndarray:
-    """Three Hadamard matrices with random signs between: without rounding where the width is a power of four."""
+    """Three Hadamard matrices with random signs between (Yu et al. 2016, "Orthogonal Random Features"), which NumPy and
+    JavaScript multiply without rounding where the width is a power of four."""
     hadamard = _hadamard(width)
     first, second, third = draws.signs(seed, layer, 3 * width).reshape(3, width)
     product = ((first[:, None] * hadamard * second) @ hadamard * third) @ hadamard
