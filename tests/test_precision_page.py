@@ -148,6 +148,14 @@ def checked_by_axe(tab: Any) -> None:
     assert report.violations_count == 0, report.generate_report()
 
 
+TOO_SMALL = """() => [...document.querySelectorAll("button, select, .switch label")].filter((each) =>
+  Math.min(each.offsetWidth, each.offsetHeight) < 24).map((each) => each.textContent)"""
+"""What a finger would miss."""
+
+CUT = """() => [...document.querySelectorAll("#panel :is(th, td)")].filter((each) =>
+  each.scrollWidth > each.clientWidth).map((each) => each.textContent)"""
+"""Cells whose text goes beyond them."""
+
 DRAWN = """() => Object.fromEntries(["lost", "short", "full", "overflowed"].map((name) => {
   const bars = [...document.querySelectorAll(`#chart g > rect.${name}`)].map((bar) => bar.getBoundingClientRect());
   return [name, [Math.min(...bars.map((bar) => bar.left)), Math.max(...bars.map((bar) => bar.right))]];
@@ -196,8 +204,8 @@ def test_slider_words_tables_and_address(browser, tmp_path):
         best = next(power for power in range(16, -20, -1) if not counted(whole, fp16, 2.0**power).overflowed)
         assert best < 16
         start = counted(whole, fp16, 65536.0).overflowed
-        assert f"at 65,536 {start:,} overflow, skipped; " in words(tab, "#way")
-        assert words(tab, "#way").endswith(f"at {2**best:,} none overflows, and the step is made.")
+        assert f"at 65,536: {start:,} overflow, skipped; " in words(tab, "#way")
+        assert words(tab, "#way").endswith(f"at {2**best:,}: none overflows, and the step is made.")
         assert tab.evaluate("location.hash") == f"#scale={2**best}"
 
         assert [row[0] for row in table(tab, "#parts")] == ["tokens.weight", "blocks.0", "blocks.1.w", "norm.weight"]
@@ -211,6 +219,9 @@ def test_slider_words_tables_and_address(browser, tmp_path):
         assert tab.evaluate("location.hash") == f"#scale={2**best}&group=block%3Ablocks.0&count=linear"
         tab.wait_for_selector("#told:has-text('blocks.0')", state="attached")
         checked_by_axe(tab)
+        for width in (1024, 1280):
+            tab.set_viewport_size({"width": width, "height": 768})
+            assert tab.evaluate(CUT) == []
 
         other = formats()[-1]
         tab.evaluate(f"location.hash = '#scale=8&format={other.name}&group=array:norm.weight'")
@@ -225,7 +236,8 @@ def test_odd_gradients_on_a_dark_phone(browser, tmp_path):
     found = {ODD_NAME: odd, "empty": np.zeros((0, 3)), "zeros": np.zeros(5), "layers.0." + "w" * 90: np.ones(9) * 1e5}
     made = page(found, f"</title>{ODD_NAME}", start=1000.0, remarks=["No gradient reaches <i>."])
     with opened(browser, made, tmp_path, "#format=nope&scale=3&group=nobody", PHONE, "dark") as tab:
-        assert tab.locator("h1").inner_text() == f"</title>{ODD_NAME}"
+        assert tab.locator("#of").inner_text() == f"</title>{ODD_NAME}"
+        assert words(tab, "#digits").startswith("Fewer digits: below 6.1e-05 fp16 has no smaller exponent left")
         assert words(tab, "#said").startswith(
             "No gradient reaches <i>. The scales here are powers of two: 1000 was asked"
         )
@@ -245,6 +257,7 @@ def test_odd_gradients_on_a_dark_phone(browser, tmp_path):
         assert counted(odd, formats()[-1], 2.0**lowest).overflowed == 0
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert tab.locator("#key span").count() == 4
+        assert tab.evaluate(TOO_SMALL) == []
         checked_by_axe(tab)
 
 

@@ -86,9 +86,9 @@ def _on_subnormals(x: np.ndarray) -> np.ndarray:
 
 
 _OTHERS = {
-    "bf16": ("bfloat16", "8 bits of exponent, 7 of digits: float32's range"),
-    "fp8-e5m2": ("float8_e5m2", "5 bits of exponent, 2 of digits"),
-    "fp8-e4m3": ("float8_e4m3fn", "4 bits of exponent, 3 of digits, and no inf"),
+    "bf16": ("bfloat16", "8 bits of exponent, 7 binary digits: float32's range"),
+    "fp8-e5m2": ("float8_e5m2", "5 bits of exponent, 2 binary digits"),
+    "fp8-e4m3": ("float8_e4m3fn", "4 bits of exponent, 3 binary digits, and no inf"),
 }
 
 NAMES = ("fp16", *_OTHERS)
@@ -100,7 +100,7 @@ NEEDS = "bf16 and fp8 need ml_dtypes: python -m pip install 'plusequals[precisio
 def format_of(name: str) -> Format:
     """The format of that name. Raises KeyError for another name, ImportError where ml_dtypes is needed and missing."""
     if name == "fp16":
-        return Format(name, "5 bits of exponent, 10 of digits", np.float16)
+        return Format(name, "5 bits of exponent, 10 binary digits", np.float16)
     dtype, about = _OTHERS[name]
     return Format(name, about, getattr(_ml_dtypes(), dtype))
 

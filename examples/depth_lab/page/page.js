@@ -219,9 +219,10 @@ function showChart() {
   const label = `Curves along ${stackName(stack)}: first over last ${sizeText(found.atInputs)} at the layers' inputs, ` +
     `${sizeText(found.atOutputs)} at their outputs, ${sizeText(found.atWeights)} at their weights.`;
   const unit = relative
-    ? "relative to the last layer; signal: to what comes in"
+    ? "relative to the last layer (signal: to the input)"
     : "lengths of gradients; signal: root mean square";
   placeAt = drawChart(byId("chart"), { label, unit, layers, curves });
+  byId("kept-name").classList.toggle("hint", !kept);
   write(byId("kept-name"), kept ? `kept: ${stackName(kept.stack)}: ${ratioText(kept.found.atInputs)}` : KEEP_IT);
   point(NaN);
 }

@@ -74,10 +74,11 @@ function regions(kind, across, { left, right, height }) {
   const found = limits
     .filter((x) => x > left && x < right)
     .map((x) => svg("line", { class: "limit", x1: x, x2: x, y1: 16, y2: height }));
-  const words = ["to zero", "fewer digits", "all digits", "overflow"];
-  words.forEach((text, i) => {
+  const words = [["to zero", "to 0"], ["fewer digits", "fewer"], ["all digits", "all"], ["overflow", "over"]];
+  words.forEach((texts, i) => {
     const [from, to] = [rims[i], rims[i + 1]];
-    if (to - from > textWidth(text) + 12) {
+    const text = texts.find((each) => to - from > textWidth(each) + 8);
+    if (text) {
       found.push(svg("text", { class: "region", x: (from + to) / 2, y: 12, "text-anchor": "middle" }, text));
     }
   });

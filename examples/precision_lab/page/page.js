@@ -7,7 +7,7 @@ const [whole] = groups;
 const { slider } = data;
 const span = chartSpan(whole, slider);
 const parts = data.parts.map((i) => groups[i]);
-const WAY = "Starts at 65,536, and halves the scale at each step at which something overflows.";
+const WAY = "GradScaler chooses the scale while a model is trained: it starts at 65,536, and halves it at each step at which something overflows.";
 const MOST_ROWS = 60; // of the table of parts
 
 const state = {}; // group, kind, power (of two, the scale), linear
@@ -26,6 +26,7 @@ function show() {
   draw();
   write(byId("outcome"), outcomeText(group, kind, power));
   write(byId("best"), bestText(group, kind));
+  write(byId("digits"), digitsText(kind));
   write(byId("step"), stepText(whole, kind, power));
   byId("formats").tBodies[0].replaceChildren(...formatRows(group, kinds, state));
   showParts();
@@ -100,7 +101,7 @@ function radios(place, name, items, selected, chosen) {
 function fillChoice() {
   const choice = byId("group");
   const option = (group) => html("option", { value: groups.indexOf(group) }, group.name);
-  choice.append(html("option", { value: 0 }, "all"));
+  choice.append(html("option", { value: 0 }, "all parts"));
   for (const [kind, name] of [["block", "Blocks"], ["array", "Arrays"]]) {
     const found = groups.filter((group) => group.kind === kind);
     if (found.length) choice.append(furnish(html("optgroup", { label: name }), {}, found.map(option)));

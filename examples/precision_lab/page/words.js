@@ -33,6 +33,15 @@ function rangeText(kind) {
   );
 }
 
+// What "fewer digits" means.
+function digitsText(kind) {
+  const [normal, smallest] = [limitText(kind.normal), limitText(kind.smallest)];
+  return (
+    `Fewer digits: below ${normal} ${kind.name} has no smaller exponent left, and its numbers (called subnormal) are ` +
+    `multiples of ${smallest}: the smaller, the fewer digits they have.`
+  );
+}
+
 function groupText(group) {
   return group.kind === "all" ? "the whole gradient" : `the gradient of ${group.name}`;
 }
@@ -105,7 +114,7 @@ function wayText(whole, kind) {
   const way = halvings(whole, kind, GRAD_SCALER.start);
   const step = ([power, overflowed]) => {
     const what = `${countText(overflowed)} ${overflowed === 1 ? "overflows" : "overflow"}, skipped`;
-    return `at ${scaleText(power)} ${overflowed ? what : "none overflows, and the step is made"}`;
+    return `at ${scaleText(power)}: ${overflowed ? what : "none overflows, and the step is made"}`;
   };
   const shown = way.length > 6 ? [...way.slice(0, 3).map(step), `${way.length - 5} more halvings`, ...way.slice(-2).map(step)] : way.map(step);
   return `Were this the gradient of every step: ${shown.join("; ")}.`;
