@@ -8,6 +8,7 @@ import math
 import pickle
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -19,7 +20,7 @@ from tensorgrad import amp, nn
 from tensorgrad.nn import functional as F
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
-from chars.corpus import Corpus
+from chars.corpus import Corpus, read_text
 from chars.settings import Settings
 from chars.training import Batches, build_model
 from precision_lab.formats import format_of
@@ -33,6 +34,14 @@ from viz.errors import UserError
 
 TINY = Settings(steps=12, blocks=1, heads=2, width=16, context=8, batch=4, warmup=3)
 MANY = 15_360  # of 32 targets each: 491,520
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The same on a text of a few pages, which is soon read and scored."""
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text(read_text(None)[:20_000], encoding="utf-8")
+    return replace(TINY, text=str(path))
 
 
 def layers(library: ModuleType) -> list:
@@ -133,8 +142,8 @@ def test_a_copy_of_the_model_computes_with_its_own_weights(copied: Callable) -> 
         simulate(model, format_of("fp16"))
 
 
-def test_a_scaler_saves_a_step_of_many_targets() -> None:
-    found = compare(TINY, [*plans(MANY), Plan(None, False, 1)])
+def test_a_scaler_saves_a_step_of_many_targets(tiny: Settings) -> None:
+    found = compare(tiny, [*plans(MANY), Plan(None, False, 1)])
     plain, few, lost, saved, brain, alone = found.runs
     for ran in (few, saved, brain):  # as float32, to the digits of the format
         np.testing.assert_allclose(ran.losses, plain.losses, atol=0.01)
@@ -152,16 +161,16 @@ def test_a_scaler_saves_a_step_of_many_targets() -> None:
     ]
 
 
-def test_a_scale_that_is_too_large_skips_steps_and_is_halved() -> None:
-    (ran,) = compare(TINY, [Plan("fp16", True, 1)], growth_interval=1).runs
+def test_a_scale_that_is_too_large_skips_steps_and_is_halved(tiny: Settings) -> None:
+    (ran,) = compare(tiny, [Plan("fp16", True, 1)], growth_interval=1).runs
     assert ran.skipped
     for step in range(1, len(ran.scales)):
         assert ran.scales[step] == ran.scales[step - 1] * (0.5 if step in ran.skipped else 2)
     assert all(map(math.isfinite, ran.losses))
 
 
-def test_weights_that_are_lost_end_a_run() -> None:
-    (ran,) = compare(TINY, [Plan("fp8-e4m3", False, 1e-5)]).runs  # a loss times 100,000
+def test_weights_that_are_lost_end_a_run(tiny: Settings) -> None:
+    (ran,) = compare(tiny, [Plan("fp8-e4m3", False, 1e-5)]).runs  # a loss times 100,000
     assert len(ran.losses) < 12
     assert math.isnan(ran.held_out)
 
