@@ -348,6 +348,14 @@ def test_the_table_and_json():
     assert "... 960 more" in str(many)
 
 
+def test_what_are_no_norms_of_these_blocks_is_refused():
+    one = (1.0,)
+    with pytest.raises(ValueError, match="2 blocks but 1 norm in weights"):
+        Depth(("a", "b"), one * 2, one * 2, one)
+    with pytest.raises(ValueError, match="not below 0, but one in outputs is"):
+        Depth(("a",), one, (-1.0,), one)
+
+
 def test_bad_input_is_told_in_words():
     model, other = Chain([linear(), linear()]), Chain([linear(), linear()])
     loss = model(some(2, 4)).sum()

@@ -105,6 +105,13 @@ def test_the_widest_range_and_odd_names_can_be_drawn(tmp_path, theme):
     assert [found.name for found in tmp_path.iterdir()] == ["a.svg"]
 
 
+def test_a_title_is_one_line(drawn):
+    _, texts = drawn(depth(1.0), title="one\ntwo " + "long " * 100)
+    (title,) = (text for text in texts if text.startswith("one"))
+    assert title.startswith("one two long long")
+    assert len(title) == 105
+
+
 def test_bad_input_writes_nothing(tmp_path):
     path = tmp_path / "depth.png"
     one = depth(1.0)

@@ -14,13 +14,14 @@ import numpy as np
 from viz.depth.decades import set_decades
 from viz.depth.result import Depth, first_over_last
 from viz.errors import UserError
-from viz.text import count, cut, short, visible
+from viz.text import clip, count, cut, short, visible
 from viz.training import paper
 from viz.training.ends import End, write_ends
 from viz.training.rows import shorter
 
 _MOST_CURVES = 24
 _LONGEST = 36  # letters of a curve's name
+_LONGEST_TITLE = 105  # as many as fit into one line
 _MOST_MARKED = 24  # blocks that have a point each
 _LETTER = 0.07  # inches
 _WIDTH, _HEIGHT = 11.0, 4.2
@@ -72,7 +73,12 @@ def draw_depth(
         raise UserError(f"there is no quantity {quantity!r}: take {', '.join(QUANTITIES)}")
     given = _by_name(curves)
     drawn = [_curve(name, getattr(depth, quantity), colours, place) for place, (name, depth) in enumerate(given)]
-    return paper.save(_draw(drawn, [depth for _, depth in given], QUANTITIES[quantity], visible(title), colours), path)
+    return paper.save(
+        _draw(
+            drawn, [depth for _, depth in given], QUANTITIES[quantity], clip(visible(title), _LONGEST_TITLE), colours
+        ),
+        path,
+    )
 
 
 def _by_name(curves: Any) -> list[tuple[str, Depth]]:

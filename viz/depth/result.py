@@ -32,6 +32,15 @@ class Depth:
     outputs: Norms
     weights: Norms
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for what are no norms of these blocks."""
+        for what in ("inputs", "outputs", "weights"):
+            norms = getattr(self, what)
+            if len(norms) != len(self.names):
+                raise ValueError(f"{count(len(self.names), 'block')} but {count(len(norms), 'norm')} in {what}")
+            if any(x is not None and x < 0 for x in norms):
+                raise ValueError(f"a norm is not below 0, but one in {what} is")
+
     @property
     def at_inputs(self) -> float:
         """The gradient at the first block's input over that at the last one's."""
