@@ -1,6 +1,7 @@
 // What clip_grad_norm_ does to the weights' gradients of a stack.
 
 const CLIP_EPSILON = 1e-6; // torch's
+const FEW_DIGITS = 1e-305; // numbers of float64 that are as small have fewer digits
 
 // weights  lengths of the gradients, layer by layer
 // Returns the length of all together before and after, the factor, and the lengths after.
@@ -13,7 +14,9 @@ function clipped(weights, limit) {
 function clipSentences({ before, factor, after }, limit, found) {
   if (!Number.isFinite(before)) return "There is no length to clip: the numbers outgrow float64.";
   if (before === 0) return "A gradient of length 0 stays what it is.";
-  if (after === 0) return "The limit is so far below the length that what is left of the gradient is 0 in float64.";
+  if (after < FEW_DIGITS) {
+    return "The limit is so far below the length that what is left of the gradient has lost digits in float64, or is 0.";
+  }
   const ratio = Number.isFinite(found.atWeights)
     ? ` The first layer's gradient over the last one's, at the weights, is ${sizeText(found.atWeights)} before and` +
       " after: clipping keeps a step from being too long, and mends nothing that vanishes."
