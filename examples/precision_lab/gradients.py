@@ -51,7 +51,6 @@ def gradients_of(path: str | Path) -> Gradients:
         return Gradients(arrays, f"{path}: {count(len(arrays), 'array')}", remarks)
     saved = load(path)
     corpus = trained_on(saved)
-    tensorgrad.manual_seed(saved.settings.seed)
     with fitting(path):
         model = build_model(saved.settings, len(saved.vocabulary))
         model.load_state_dict(saved.model)
@@ -69,6 +68,7 @@ def gradients_of_model(model: GPT, settings: Settings, corpus: Corpus, about: st
     its bug, if it has one, included; the parameters' own are dropped."""
     one = replace(settings, accumulate=1)
     model.zero_grad()
+    tensorgrad.manual_seed(settings.seed)  # for dropout
     backward(model, Batches(corpus.encode(corpus.train), one).draw(), settings.bug)
     arrays = {name: p._held_grad for name, p in model.named_parameters() if p._held_grad is not None}
     remarks = [f"No gradient reaches {name}." for name, p in model.named_parameters() if name not in arrays]
