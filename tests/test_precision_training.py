@@ -232,6 +232,16 @@ def test_runs_that_are_too_short_are_not_judged() -> None:
     assert "without a scaler" not in said  # nothing was lost
 
 
+def test_what_is_said_where_the_others_are_missing_or_float32_is_lost() -> None:
+    lost = ran(Plan(None, False, 1), math.nan)
+    scaled = ran(Plan("fp16", True, 1), 2.2, lost_between=[0.5, 0.5])
+    said = printed(made(lost, scaled))
+    assert "Even in float32 the weights are not finite any more" in said
+    assert "short" not in said.split("Scales double")[0]
+    assert "+nan" not in said
+    assert "fp16 with GradScaler: 50 % of the numbers between the layers become 0;" in said
+
+
 def test_the_runs_as_picture_and_as_json(tmp_path: Path) -> None:
     scaled = ran(Plan("fp16", True, 640), 2.2, scales=[8.0, 4.0], skipped=[1])
     broken = ran(Plan("fp16", False, 640), math.nan, losses=[4.6, math.nan])
@@ -239,6 +249,8 @@ def test_the_runs_as_picture_and_as_json(tmp_path: Path) -> None:
         path = picture(made(*runs), tmp_path / f"{name}.svg", theme="dark")
         drawn = path.read_text(encoding="utf-8")
         assert drawn.count('id="axes_') == {"all": 3, "one": 1, "lost": 2}[name]
+        assert drawn.count("4  fp16, GradScaler") == (name == "all")  # at the end of its scales
+        assert drawn.count("The broad band: float32.") == (name != "lost")
     content = json.loads(plain.dumps(plain.plain(as_dict(made(PLAIN, scaled, broken)))))
     assert [run["held_out"] for run in content["runs"]] == [2.1, 2.2, "nan"]
     assert content["runs"][1]["skipped"] == [1]

@@ -40,7 +40,7 @@ def _rows(comparison: Comparison) -> list[list[str]]:
                 ran.plan.named(),
                 f"{comparison.targets * ran.plan.micro_batches:,}",
                 f"{ran.held_out:.3f}",
-                _change(ran.held_out - plain.held_out) if rounds and math.isfinite(ran.held_out) else "",
+                _change(ran.held_out - plain.held_out) if rounds else "",
                 f"{ran.end:.3f}",
                 percent(mean(ran.lost_between)) if rounds else "",
                 percent(mean(ran.lost_weights)) if rounds else "",
@@ -52,6 +52,8 @@ def _rows(comparison: Comparison) -> list[list[str]]:
 
 
 def _change(x: float) -> str:
+    if not math.isfinite(x):
+        return ""
     text = f"{x:+.3f}".replace("-", MINUS)
     return text[1:] if float(f"{x:.3f}") == 0 else text
 
@@ -59,6 +61,8 @@ def _change(x: float) -> str:
 def _verdicts(comparison: Comparison) -> list[str]:
     """How each run ends beside that in float32."""
     plain, *others = comparison.runs
+    if not math.isfinite(plain.held_out):
+        return ["Even in float32 the weights are not finite any more, so the formats cannot be told apart."]
     if not plain.held_out < comparison.guess:
         return [
             "The runs are too short to tell: even in float32 the model does no better on the held-out text than "
@@ -96,8 +100,9 @@ def _reasons(comparison: Comparison) -> list[str]:
             skipped = f"{count(len(ran.skipped), 'step') if ran.skipped else 'no step'} skipped after an overflow"
             least, most = power(min(ran.scales)), power(max(ran.scales))
             scales = f"scale {least}" if least == most else f"scales from {least} to {most}"
-            lost = percent(mean(ran.lost_between))
-            told.append(f"{ran.plan.kind} with GradScaler: {lost} of them; {scales}, {skipped}.")
+            them = "them" if told else "the numbers between the layers become 0"
+            lost = f"{percent(mean(ran.lost_between))} of {them}"
+            told.append(f"{ran.plan.kind} with GradScaler: {lost}; {scales}, {skipped}.")
     return told
 
 
