@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from command_line import run
 
 import tensorgrad
 import viz
@@ -96,3 +99,28 @@ def test_modules_in_a_list_that_the_model_also_sees_or_that_are_not_used_are_no_
     model.shortcut = [model.blocks[0]]
     model.spare = [nn.Linear(4, 4)]
     assert len(viz.depth(model, model(x).mean())) == 5
+
+
+def test_the_command_takes_a_list_of_modules_for_blocks(tmp_path):
+    path = tmp_path / "net.py"
+    path.write_text(
+        "import tensorgrad\n"
+        "from tensorgrad import nn\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.layers = [nn.Linear(4, 4) for _ in range(3)]\n"
+        "net = Net()\n"
+        "h = tensorgrad.randn(2, 4)\n"
+        "for layer in net.layers:\n"
+        "    h = layer(h)\n"
+        "loss = h.sum()\n"
+    )
+    status, out, err = run("depth", f"{path}:loss", "--model", "net")
+    assert (status, out) == (2, "")
+    assert "modules in Net.layers" in err
+    status, out, _ = run("depth", f"{path}:loss", "--model", "net.layers", "--json")
+    assert (status, json.loads(out)["names"]) == (0, ["0", "1", "2"])
+    status, _, err = run("depth", f"{path}:loss", "--model", "net.layers.9")
+    assert status == 2
+    assert "has no model net.layers.9" in err

@@ -34,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `plusequals depth`."""
     add_target(parser)
     parser.add_argument(
-        "--model", metavar="NAME", help="the model's variable, or a part of it (model.encoder); by default the only one"
+        "--model",
+        metavar="NAME",
+        help="the model's variable, a part of it (model.encoder) or a list of modules; by default the only one",
     )
     add_output(
         parser,
@@ -68,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _model(target: Target, name: str | None) -> tensorgrad.nn.Module | micrograd.nn.Module:
+def _model(target: Target, name: str | None) -> Any:
+    """The model, or a list of modules in it, which `depth` takes for the blocks."""
     if target.source is None:
         raise UserError("depth takes the loss of a file with a model in it: write file.py:NAME")
     path = target.source.path
@@ -85,10 +88,14 @@ def _model(target: Target, name: str | None) -> tensorgrad.nn.Module | micrograd
             thing = thing[int(part)] if part.isdigit() and int(part) < len(thing) else None
         else:
             thing = getattr(thing, part, None)
-    if not _is_model(thing):
+    if not _is_model(thing) and not _are_blocks(thing):
         raise UserError(f"{path} has no model {clip(name)}; {offer}")
     return thing
 
 
 def _is_model(thing: object) -> TypeGuard[tensorgrad.nn.Module | micrograd.nn.Module]:
     return isinstance(thing, (tensorgrad.nn.Module, micrograd.nn.Module))
+
+
+def _are_blocks(thing: object) -> bool:
+    return isinstance(thing, (list, tuple)) and bool(thing) and all(map(_is_model, thing))
