@@ -66,6 +66,11 @@ def test_halves_go_to_the_even_digit(tab):
     ]
 
 
+def test_counts_have_commas(tab):
+    counts = [0, 7, 999, 1000, 65_536, 1_234_567, 2**53]
+    assert tab.evaluate("counts => counts.map(countText)", counts) == [f"{n:,}" for n in counts]
+
+
 @pytest.mark.parametrize("x", [0.0, -0.0, 1.0, -6.25, 1e-9, 3e7, math.nan, math.inf, -math.inf])
 def test_a_scalar_reads_as_an_array_of_one_element(tab, x):
     quantities = Quantities()

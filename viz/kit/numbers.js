@@ -68,6 +68,9 @@ const shortText = (x, digits = 6) => {
 // The same with its sign, which 0 and nan have none of: +4, −6, 0.
 const signedText = (x, digits = 6) => (x > 0 ? "+" : "") + shortText(x, digits);
 
+// A count, with commas: 65,536.
+const countText = (n) => n.toLocaleString("en-US");
+
 // A single number as a quantity; see `scalar`. The texts are made when asked for: of a large graph few are ever seen.
 class ScalarQuantity {
   constructor(value) {

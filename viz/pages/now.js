@@ -234,7 +234,7 @@ function verdict(run, mode) {
   const wrong = run.wrong(mode);
   const { nodes } = run;
   const { cut } = run.pass(mode);
-  const all = cut < 1e12 ? cut.toLocaleString("en") : cut < 1e300 ? shortText(cut, 3) : "more than 10^300";
+  const all = cut < 1e12 ? countText(cut) : cut < 1e300 ? shortText(cut, 3) : "more than 10^300";
   const needed = run.pass("add").length;
   const long = `Stopped here: this recursion takes ${all} steps in all, where the right order takes ${needed}. `;
   const stopped = cut ? long : "";

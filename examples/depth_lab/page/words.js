@@ -39,13 +39,9 @@ function areFinite({ loss, signal, states, weights }) {
   return [loss, ...signal, ...states, ...weights].every(Number.isFinite);
 }
 
-function withCommas(whole) {
-  return String(whole).replace(/\B(?=(\d{3})+$)/g, ",");
-}
-
 // A factor or a length: 7.7e-18, 0.512, 6,340.
 function sizeText(x) {
-  if (x >= 999.5 && x < 999500) return withCommas(Number(generalText(x, 3)));
+  if (x >= 999.5 && x < 999500) return countText(Number(generalText(x, 3)));
   return shortText(x, x >= 1e-3 && x < 1e6 ? 3 : 2);
 }
 
@@ -53,7 +49,7 @@ function layersSentence(stack, found) {
   const last = stack.layers;
   const ratio = found.atInputs;
   if (last === 1) return "One layer is the first and the last: there is nothing to compare yet.";
-  const first = `The first of ${withCommas(last)} layers receives`;
+  const first = `The first of ${countText(last)} layers receives`;
   if (found.states[0] === 0) return `${first} nothing: ${why0(stack)}.`;
   const compared = `${first} ${timesText(ratio)} the gradient that the last one does`;
   return `${compared}${aLayerText(ratio, last - 1)}: ${verdictOn(ratio)}.`;

@@ -2,10 +2,6 @@
 
 const GRAD_SCALER = { start: 16, interval: 2000 }; // torch's: 65,536, and how many good steps before it grows
 
-function countText(n) {
-  return n.toLocaleString("en-US");
-}
-
 function shareOf(n, all) {
   const share = all ? n / all : 0;
   let digits = 3;
