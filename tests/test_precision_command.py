@@ -21,11 +21,14 @@ from chars.checkpoint import load, model_of
 from chars.corpus import Corpus
 from chars.settings import Settings
 from chars.training import Batches
-from precision_lab.formats import NEEDS
-from precision_lab.gradients import gradients_of
+from precision_lab.formats import NEEDS, formats
+from precision_lab.gradients import Gradients, gradients_of
+from precision_lab.picture import figure_of
+from precision_lab.report import reported
 from precision_lab.wording import power, size
 
 from tensorgrad.nn import functional as F
+from viz.training import paper
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +215,7 @@ def test_all_zeros(run, numbers, tmp_path):
 @pytest.mark.parametrize(
     ("scale", "told"),
     [
-        ("65536", "GradScaler would skip this step and halve its scale, down to 32,768 with gradients like these."),
+        ("65536", "In fp16 GradScaler would skip this step and halve its scale, down to 32,768 with such gradients."),
         ("100000", "the largest power of two at which nothing overflows is 32,768"),
         ("32768", "none overflows, at the scale 32,768 as without"),
     ],
@@ -248,6 +251,18 @@ def test_pictures_and_pages_are_written(run, tmp_path):
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert "</html>" in (tmp_path / "sub/c.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("values", [[1e30, 1e-40], [1e-3], []])
+def test_the_picture_has_room_for_every_formats_limits(values):
+    report = reported(Gradients({"g": np.array(values, np.float32)}, "a test"), formats(), 65536.0)
+    figure = figure_of(report, paper.theme_of("light"))
+    figure.draw_without_rendering()
+    limits = figure.axes[-1]
+    assert [text.get_text() for text in limits.texts[:2]] == ["5.96e-08", "65,504"]
+    for text in limits.texts:
+        box = text.get_window_extent()
+        assert limits.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1, text
 
 
 def test_where_stderr_is_closed_stdout_has_the_numbers_alone(tmp_path, monkeypatch, capsys):
@@ -388,6 +403,8 @@ def write_bad(folder: Path, made: Path) -> None:
         (["good.npz", "-o", "a.svg", "-o", "b.html"], "-o 'b.html': it is a folder; name a file in it"),
         (["good.npz", "-o", ""], "end the name"),
         (["good.npz", "--theme", "pink"], "invalid choice: 'pink'"),
+        (["good.npz", "--theme", "dark", "-o", "new.html"], "--theme is for the picture: add -o"),
+        (["good.npz", "-o", "good.npz/new.svg"], "'good.npz' is a file, not a folder"),
         (["good.npz", "--train"], "--train makes runs of its own: leave out FILE"),
         (["--train", "--scale", "2"], "leave out --scale"),
         (["--train", "-o", "a.html"], "--train draws pictures"),

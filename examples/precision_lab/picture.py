@@ -39,7 +39,8 @@ def figure_of(report: dict[str, Any], theme: paper.Theme) -> Any:
     figure = paper.figure(_WIDTH, strip + rows + 0.7, theme)
     width = _WIDTH - _LEFT - _RIGHT
     span = _span(report)
-    paper.write(figure, _LEFT, 0.15, "How large the gradients are, and what the formats hold", theme, fontsize=12)
+    title = "How large the gradients are, and what the formats hold"
+    paper.write(figure, _LEFT, 0.15, title, theme, fontsize=12, fontweight="bold")
     about = clip(visible(report["gradients"]), 130)
     paper.write(figure, _LEFT, 0.42, about, theme, color=theme.muted, fontsize=paper.SMALL)
     for i, (which, scale) in enumerate(shown):
@@ -73,8 +74,17 @@ def _span(report: dict[str, Any]) -> tuple[float, float]:
     limits = [x for kind in report["formats"].values() for x in _limits(kind)]
     ends = [x for x in limits if abs(x) < 64] or limits
     ends += [float(places[0]), float(places[-1]) + 1] if places.size else []
-    free = max(_FREE, 0.08 * (max(ends) - min(ends)))  # room for the limits as text
+    return _with_room([*ends, *(x for x in limits if _within(x, _with_room(ends)))])
+
+
+def _with_room(ends: list[float]) -> tuple[float, float]:
+    """From the least to the most of these exponents, and room for the limits as text at both sides."""
+    free = max(_FREE, 0.08 * (max(ends) - min(ends)))
     return min(ends) - free, max(ends) + free
+
+
+def _within(x: float, span: tuple[float, float]) -> bool:
+    return span[0] < x < span[1]
 
 
 def _limits(kind: dict[str, Any]) -> tuple[float, float, float]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from precision_lab.training import Comparison, Ran
+from precision_lab.wording import size
 from viz.text import clip, visible
 from viz.training import paper
 from viz.training.curves import curve_of
@@ -56,6 +57,8 @@ def figure_of(comparison: Comparison, theme: paper.Theme) -> Any:
         top += tall + _BETWEEN
     axes.set_xlabel("step", color=theme.ink, fontsize=paper.SMALL)
     foot = [f"Losses: means of the {_window(steps)} steps around each." if _window(steps) > 1 else "Losses: each step."]
+    if any(ran.plan.kind is None for ran in runs):
+        foot.append("The broad band: float32.")
     if scaled:
         foot.append("×: a step that the scaler skipped after an overflow.")
     foot.append(f"{clip(visible(comparison.text))}, {comparison.targets:,} targets in a micro-batch.")
@@ -70,6 +73,8 @@ def _losses(axes: Any, runs: Sequence[Ran], colours: Sequence[str], theme: paper
     low, high = (drawn.min(), drawn.max()) if drawn.size else (0.0, 1.0)
     axes.set_ylim(low - 0.06 * (high - low) - 1e-3, high + 0.06 * (high - low) + 1e-3)
     for i, (ran, curve, colour) in enumerate(zip(runs, curves, colours, strict=True)):
+        if ran.plan.kind is None:  # under those that are hardly to be told from it
+            axes.plot(curve.steps, paper.drawable(curve.smooth), color=colour, linewidth=6, alpha=0.3)
         _line(axes, curve.steps, curve.smooth, i, colour)
         _skips(axes, ran, curve.smooth, theme)
         finite = np.flatnonzero(np.isfinite(curve.smooth))
@@ -83,14 +88,17 @@ def _losses(axes: Any, runs: Sequence[Ran], colours: Sequence[str], theme: paper
 
 def _scales(axes: Any, runs: Sequence[Ran], colours: Sequence[str], theme: paper.Theme) -> None:
     axes.set_yscale("log", base=2)
+    ends = []
     for i, (ran, colour) in enumerate(zip(runs, colours, strict=True)):
         if ran.plan.scaled:
             scales = np.asarray(ran.scales)
             _line(axes, np.arange(1, len(scales) + 1), scales, i, colour)
             _skips(axes, ran, scales, theme)
+            ends.append(End(len(scales), float(scales[-1]), f"{size(scales[-1])}  {ran.name}", colour))
     low, high = axes.get_ylim()
     axes.set_ylim(low / 2, high * 2)
     axes.yaxis.set_major_locator(paper.module("ticker").LogLocator(base=2, numticks=5))
+    write_ends(axes, ends, theme)
 
 
 def _lost(axes: Any, runs: Sequence[Ran], colours: Sequence[str], theme: paper.Theme) -> None:

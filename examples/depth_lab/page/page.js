@@ -209,10 +209,11 @@ function showChart() {
   const states = statesOf(found);
   const along = (values) => values.map((y, x) => [x, y]);
   const ends = [[0, states[0]], [stack.layers - 1, states[stack.layers - 1]]];
+  // The thick one first: those that lie on it are seen, too.
   const curves = [
+    { kind: "gradient", name: SHORT_NAMES.gradient, points: along(states), marks: ends },
     { kind: "signal", name: SHORT_NAMES.signal, points: along(over(found.signal, found.signal[0])) },
     { kind: "weights", name: SHORT_NAMES.weights, points: alongLayers(over(found.weights, found.weights.at(-1))) },
-    { kind: "gradient", name: SHORT_NAMES.gradient, points: along(states), marks: ends },
   ];
   if (kept) curves.unshift({ kind: "kept", name: SHORT_NAMES.kept, points: along(statesOf(kept.found)) });
   const layers = Math.max(stack.layers, kept ? kept.stack.layers : 0);
