@@ -87,7 +87,7 @@ def _overflow(report: dict[str, Any], name: str) -> list[str]:
     kind, scale = report["formats"][name], report["scale"]
     if report["odd"] or not kind["scaled"]["overflowed"] or kind["largest_scale"] is None:
         return []
-    best = power(kind["largest_scale"])
+    best, skips = power(kind["largest_scale"]), f"In {name} GradScaler would skip this step"
     if math.frexp(scale)[0] == 0.5:
-        return [f"GradScaler would skip this step and halve its scale, down to {best} with gradients like these."]
-    return [f"GradScaler would skip this step; the largest power of two at which nothing overflows is {best}."]
+        return [f"{skips} and halve its scale, down to {best} with such gradients."]
+    return [f"{skips}; the largest power of two at which nothing overflows is {best}."]
