@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import Refused
-from common.output import check_output, is_page
+from common.output import check_for_picture, check_output, is_page
 from common.script import Parser, ended
 from depth_lab import printed, summary
 from depth_lab.curves import curves, title, twins, usual
@@ -37,6 +37,7 @@ from viz.training import paper
 
 NAME = "depth.py"
 MOST_SEEDS = 1_000
+USUAL_PLACE = "inputs"
 STACK = ("layers", "scale", "residual", "norm", "activation", "initialisation")
 """The options that say what the stack is."""
 
@@ -55,10 +56,10 @@ def report(given: argparse.Namespace) -> None:
         data = summary.of_stack(stack, found[0], seeds, given.clip)
         text = printed.stack
     print(plain.dumps(plain.plain(data)) if given.json else text(data))
-    if given.output is not None:
-        path = written(given, stack)
+    for name in given.output:
+        path = written(name, given, stack)
         if not given.json:
-            print(f"\n{'page' if is_page(given.output) else 'picture'}: {path}")
+            print(f"\n{'page' if is_page(name) else 'picture'}: {path}")
 
 
 def asked(given: argparse.Namespace) -> Stack | None:
@@ -79,14 +80,17 @@ def check(given: argparse.Namespace) -> None:
         raise Refused(f"--seed is {given.seed:,}: the last of {given.seeds:,} seeds must be below 2**32")
     if given.clip is not None and not given.clip > 0:
         raise Refused(f"--clip is {given.clip:g}; a limit is a number above 0")
-    if given.output is not None:
-        check_output(given.output)
+    for path in given.output:
+        check_output(path)
+    for option in ("at", "theme"):
+        if getattr(given, option) is not None:
+            check_for_picture(f"--{option}", given.output)
 
 
-def written(given: argparse.Namespace, stack: Stack | None) -> Path:
-    """The file that was asked for, which is the page or the picture."""
-    if is_page(given.output):
-        return page(stack or Stack(seed=given.seed)).save(given.output)
+def written(name: str, given: argparse.Namespace, stack: Stack | None) -> Path:
+    """A file that was asked for, which is the page or the picture."""
+    if is_page(name):
+        return page(stack or Stack(seed=given.seed)).save(name)
     stacks = usual(given.seed) if stack is None else twins(stack)
     said = told(NAME, len(stacks))
     found = []
@@ -94,7 +98,8 @@ def written(given: argparse.Namespace, stack: Stack | None) -> Path:
         found.append(measured(each))
         said(len(found))
     drawn = curves(stacks, found)
-    return viz.draw_depth(drawn, given.output, quantity=given.at, theme=given.theme, title=title(stacks[0]))
+    at, theme = given.at or USUAL_PLACE, given.theme or paper.THEMES[0]
+    return viz.draw_depth(drawn, name, quantity=at, theme=theme, title=title(stacks[0]))
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -116,9 +121,16 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", metavar="FIRST", type=int, default=0, help="the first of them (0)")
     add("--clip", metavar="LIMIT", type=float, help=f"for clip_grad_norm_ ({summary.LIMIT:g} in the table)")
     add("--json", action="store_true", help="the numbers as one JSON object on stdout")
-    add("-o", "--output", metavar="FILE", help="the page (.html) or the picture (.png, .svg, .pdf)")
-    add("--at", choices=list(PLACES), default="inputs", help="what of the layers the picture shows (inputs)")
-    add("--theme", choices=paper.THEMES, default="light", help="of the picture (light)")
+    add(
+        "-o",
+        "--output",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a page (.html) or picture (.png, .svg, .pdf)",
+    )
+    add("--at", choices=list(PLACES), help=f"what of the layers the picture shows ({USUAL_PLACE})")
+    add("--theme", choices=paper.THEMES, help=f"of the picture ({paper.THEMES[0]})")
     return found
 
 

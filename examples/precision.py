@@ -22,7 +22,7 @@ from dataclasses import replace
 from chars.settings import Settings
 from chars.training import train
 from common.errors import Refused
-from common.output import check_output, is_page
+from common.output import check_for_picture, check_output, is_page
 from common.script import Parser, ended
 from precision_lab import training_picture, training_table
 from precision_lab.formats import NAMES, NEEDS, Format, format_of, formats
@@ -72,7 +72,7 @@ def report(given: argparse.Namespace) -> None:
             start = 1.0 if given.scale is None else given.scale
             page(gradients.arrays, gradients.about, start, gradients.remarks).save(path)
         else:
-            draw(numbers, path, theme=given.theme)
+            draw(numbers, path, theme=given.theme or paper.THEMES[0])
         if not given.json:
             print(f"\n{'page' if is_page(path) else 'picture'}: {path}")
 
@@ -89,7 +89,7 @@ def compared(given: argparse.Namespace) -> None:
     comparison = compare(settings, runs, progress=True)
     print(plain.dumps(plain.plain(as_dict(comparison))) if given.json else training_table.printed(comparison))
     for path in given.output:
-        training_picture.picture(comparison, path, theme=given.theme)
+        training_picture.picture(comparison, path, theme=given.theme or paper.THEMES[0])
         if not given.json:
             print(f"\npicture: {path}")
 
@@ -138,6 +138,8 @@ def _check(given: argparse.Namespace) -> None:
         if given.train and is_page(path):
             raise Refused(f"-o {path}: --train draws pictures: name one, {', '.join(paper.SUFFIXES)}")
         check_output(path)
+    if given.theme is not None:
+        check_for_picture("--theme", given.output)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -149,7 +151,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--divide", metavar="K", type=float, help="divide the loss by K first (1)")
     found.add_argument("--formats", metavar="NAMES", help=f"which, with commas between ({','.join(NAMES)})")
     found.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help="a page or a picture")
-    found.add_argument("--theme", choices=paper.THEMES, default="light", help="of the picture (light)")
+    found.add_argument("--theme", choices=paper.THEMES, help=f"of the picture ({paper.THEMES[0]})")
     found.add_argument("--json", action="store_true", help="the numbers as one JSON object on stdout")
     return found
 

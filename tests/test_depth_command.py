@@ -216,6 +216,9 @@ def test_the_page_opens_with_the_stack(run, tmp_path):
     status, out, _ = run(*SMALL, "--scale", "1.5", "-o", "depth.html")
     assert status == 0
     assert out.endswith("\npage: depth.html\n")
+    _, out, _ = run(*SMALL, "-o", "one.html", "-o", "other.svg")
+    assert out.endswith("\npage: one.html\n\npicture: other.svg\n")
+    assert {"one.html", "other.svg"} < {path.name for path in tmp_path.iterdir()}
     page = (tmp_path / "depth.html").read_text(encoding="utf-8")
     assert re.search(r'"layers":\s*4\b', page)
     assert re.search(r'"scale":\s*1.5\b', page)
@@ -260,6 +263,8 @@ def test_as_a_program():
         ("--clip 0", "--clip is 0; a limit is a number above 0"),
         ("-o depth.txt", "end the name in .html for the page, or .png, .svg or .pdf for a picture"),
         ("-o depth", "-o 'depth': end the name"),
+        ("--at weights", "--at is for the picture: add -o"),
+        ("--theme dark -o depth.html", "--theme is for the picture: add -o"),
         ("--at middle", "argument --at: invalid choice: 'middle'"),
         ("more", "unrecognized arguments: more"),
     ],
@@ -273,9 +278,7 @@ def test_a_file_that_cannot_be_written(run, tmp_path):
     (tmp_path / "a file").write_text("")
     (tmp_path / "folder.png").mkdir()
     for name, said in (("a file/depth.html", "is a file, not a folder"), ("folder.png", "it is a folder")):
-        status, _, err = run("--layers", "2", "--seeds", "1", "-o", name)
-        assert status == 2
-        assert err.startswith("depth.py: ")
+        err = complaint(run, *SMALL, "-o", name)  # before any work
         assert name in err
         assert said in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a file", "folder.png"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import Refused
@@ -21,6 +22,9 @@ def check_output(path: str) -> None:
     UserError for a picture where matplotlib is missing."""
     if os.path.isdir(path):
         raise Refused(f"-o {path!r}: it is a folder; name a file in it")
+    there = next((each for each in Path(path).parents if os.path.lexists(each)), None)
+    if there is not None and not there.is_dir():
+        raise Refused(f"-o {path!r}: {str(there)!r} is a file, not a folder")
     if is_page(path):
         return
     if Path(path).suffix.lower() not in paper.SUFFIXES:
@@ -29,3 +33,9 @@ def check_output(path: str) -> None:
             f"-o {path!r}: end the name in .html for the page, or {', '.join(others)} or {last} for a picture"
         )
     paper.module("figure")
+
+
+def check_for_picture(option: str, paths: Sequence[str]) -> None:
+    """Raise Refused for an option that says how a picture looks where none of the files is one."""
+    if all(map(is_page, paths)):
+        raise Refused(f"{option} is for the picture: add -o and a name that ends in {', '.join(paper.SUFFIXES)}")
