@@ -112,10 +112,20 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """`with opened(page, address) as tab`: the page opened from a file. Any error or request of its own fails."""
+    """`with opened(page, address) as tab`: the page opened from a file. Any error or request of its own fails.
+
+    until  what the page is waited for to have; by default what a stepper has
+    """
 
     @contextmanager
-    def open_page(page: Any, address: str = "", *, viewport: dict[str, int] = _WIDE, scheme: str = "light") -> Any:
+    def open_page(
+        page: Any,
+        address: str = "",
+        *,
+        viewport: dict[str, int] = _WIDE,
+        scheme: str = "light",
+        until: str = "#position:has-text('step')",
+    ) -> Any:
         path = page.save(tmp_path / "page.html")
         tab = browser.new_page(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
         complaints: list[str] = []
@@ -124,7 +134,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
         tab.on("request", lambda request: request.url.startswith("file://") or complaints.append(request.url))
         try:
             tab.goto(path.as_uri() + address)
-            tab.wait_for_selector("#position:has-text('step')")
+            tab.wait_for_selector(until)
             yield tab
             assert not complaints
         finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -144,29 +143,6 @@ def test_the_numbers_and_the_words_are_those_of_the_engine(browser):
     tab.close()
 
 
-@pytest.fixture
-def opened(browser, tmp_path):
-    """`with opened(page, address) as tab`: the page from a file. Any error or request of its own fails."""
-
-    @contextmanager
-    def open_page(made: Any, address: str = "") -> Iterator[Any]:
-        path = made.save(tmp_path / "page.html")
-        tab = browser.new_page(viewport=WIDE, color_scheme="light", reduced_motion="reduce")
-        complaints: list[str] = []
-        tab.on("console", lambda message: complaints.append(f"console: {message.text}"))
-        tab.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        tab.on("request", lambda request: request.url.startswith("file://") or complaints.append(request.url))
-        tab.goto(path.as_uri() + address)
-        tab.wait_for_selector("#chart svg")
-        try:
-            yield tab
-            assert not complaints
-        finally:
-            tab.close()
-
-    return open_page
-
-
 VERDICTS = ("it vanishes", "it shrinks", "about as much", "it grows", "it explodes")
 """One of them is in the first sentence of a stack of several layers, and stands above its numbers."""
 
@@ -201,7 +177,7 @@ def address_of(tab: Any) -> str:
 
 def test_controls_keys_and_the_address(opened):
     stack = Stack(layers=6, scale=1.5)
-    with opened(page(stack)) as tab:
+    with opened(page(stack), viewport=WIDE, until="#chart svg") as tab:
         check_shown(tab, "6 tanh layers, scale 1.5, plain, normal weights, seed 0", stack)
         place = "document.querySelector('#clip').getBoundingClientRect().top + scrollY"
         top = tab.evaluate(place)
@@ -286,7 +262,7 @@ def test_axe_has_nothing_to_object_to_and_a_phone_shows_all(opened):
     axe = load_axe()
     made = page(Stack(layers=300))
     assert data_of(made.html)["stack"]["layers"] == MOST_LAYERS
-    with opened(made, "#layers=10&keep=9,1,0,relu,0,he,0") as tab:
+    with opened(made, "#layers=10&keep=9,1,0,relu,0,he,0", until="#chart svg") as tab:
         tab.wait_for_selector(".curve.kept")
         tab.locator("#numbers summary").click()
         tab.wait_for_selector("#numbers table")

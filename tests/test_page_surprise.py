@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,28 +40,6 @@ def made(found) -> Any:
 
 def summary(found: Scored) -> dict[str, Any]:
     return {"model": "a model", "text": "</title> a text", "remarks": [], **summarized(found, None, 10)}
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """`with opened(page, address) as tab`: the page from a file. Any error or request of its own fails."""
-
-    @contextmanager
-    def open_page(made: Any, address: str = "", *, viewport=WIDE, scheme: str = "light") -> Iterator[Any]:
-        path = made.save(tmp_path / "page.html")
-        tab = browser.new_page(viewport=viewport, color_scheme=scheme)
-        complaints: list[str] = []
-        tab.on("console", lambda message: complaints.append(f"console: {message.text}"))
-        tab.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        tab.on("request", lambda request: request.url.startswith("file://") or complaints.append(request.url))
-        tab.goto(path.as_uri() + address)
-        try:
-            yield tab
-            assert not complaints
-        finally:
-            tab.close()
-
-    return open_page
 
 
 def told(tab: Any) -> str:
@@ -123,7 +99,7 @@ def in_view(tab: Any) -> bool:
 
 def test_every_character_has_its_colour_and_the_worst_tenth_a_line(opened, made, found):
     last = len(found.text) - 1
-    with opened(made, f"#at={last}") as tab:
+    with opened(made, f"#at={last}", viewport=WIDE, until="#readout") as tab:
         assert told(tab) == expected(found, last)
         assert in_view(tab)
         runs = tab.evaluate(
@@ -150,7 +126,7 @@ def test_every_character_has_its_colour_and_the_worst_tenth_a_line(opened, made,
 def test_ways_to_a_character_and_what_is_told_of_it(opened, made, found, viewport, scheme):
     axe = load_axe()
     worst = np.flatnonzero(found.nats >= worst_of(found)) + 1
-    with opened(made, viewport=viewport, scheme=scheme) as tab:
+    with opened(made, viewport=viewport, scheme=scheme, until="#readout") as tab:
         assert told(tab).startswith("Point at a character")
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

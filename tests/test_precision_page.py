@@ -4,8 +4,6 @@ what it shows of it."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,23 +103,6 @@ def gradients() -> dict[str, np.ndarray]:
     }
 
 
-@contextmanager
-def opened(browser: Any, made: Any, folder: Path, address: str, viewport: dict[str, int], scheme: str) -> Iterator[Any]:
-    """The page from a file. Any error or request of its own fails."""
-    path = made.save(folder / "page.html")
-    tab = browser.new_page(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
-    complaints: list[str] = []
-    tab.on("console", lambda message: complaints.append(f"console: {message.text}"))
-    tab.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-    tab.on("request", lambda request: request.url.startswith("file://") or complaints.append(request.url))
-    tab.goto(path.as_uri() + address)
-    try:
-        yield tab
-        assert not complaints
-    finally:
-        tab.close()
-
-
 def words(tab: Any, place: str) -> str:
     return " ".join(tab.locator(place).inner_text().split())
 
@@ -163,11 +144,11 @@ DRAWN = """() => Object.fromEntries(["lost", "short", "full", "overflowed"].map(
 """From where to where the bars of each kind reach."""
 
 
-def test_slider_words_tables_and_address(browser, tmp_path):
+def test_slider_words_tables_and_address(opened):
     found = gradients()
     whole = np.concatenate([values.ravel() for values in found.values()])
     fp16 = format_of("fp16")
-    with opened(browser, page(found, "a model"), tmp_path, "", WIDE, "light") as tab:
+    with opened(page(found, "a model"), viewport=WIDE, until="#chart svg") as tab:
         slider = tab.locator("#scale")
         first = counted(whole, fp16)
         assert first.lost
@@ -231,11 +212,11 @@ def test_slider_words_tables_and_address(browser, tmp_path):
         assert tab.locator("#kinds :checked + span").inner_text() == other.name
 
 
-def test_odd_gradients_on_a_dark_phone(browser, tmp_path):
+def test_odd_gradients_on_a_dark_phone(opened):
     odd = np.array([1e30, 3.0, -2.0, 1e-40, np.nan, np.inf, 0.0], np.float32)
     found = {ODD_NAME: odd, "empty": np.zeros((0, 3)), "zeros": np.zeros(5), "layers.0." + "w" * 90: np.ones(9) * 1e5}
     made = page(found, f"</title>{ODD_NAME}", start=1000.0, remarks=["No gradient reaches <i>."])
-    with opened(browser, made, tmp_path, "#format=nope&scale=3&group=nobody", PHONE, "dark") as tab:
+    with opened(made, "#format=nope&scale=3&group=nobody", viewport=PHONE, scheme="dark", until="#chart svg") as tab:
         assert tab.locator("#of").inner_text() == f"</title>{ODD_NAME}"
         assert words(tab, "#digits").startswith("Fewer digits: below 6.1e-05 fp16 has no smaller exponent left")
         assert words(tab, "#said").startswith(
