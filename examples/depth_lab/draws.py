@@ -15,7 +15,8 @@ _STEP = np.uint32(0x9E3779B9)  # 2**32 over the golden ratio: counters that are 
 
 
 def uniform(seed: int, stream: int, count: int) -> np.ndarray:
-    """`count` numbers between 0 and 1, both excluded, float64, of a stream of a seed; both are whole, below 2**32."""
+    """`count` numbers between 0 and 1, both excluded, float64, of a stream of a seed: whole numbers,
+    the stream below 2**31 and the seed below 2**32."""
     key = _mixed(np.array([seed], np.uint32) * _STEP + np.uint32(1))
     keys = _mixed(key + np.array([2 * stream, 2 * stream + 1], np.uint32) * _STEP)
     counters = np.arange(count, dtype=np.uint32)
