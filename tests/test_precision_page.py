@@ -17,6 +17,7 @@ from precision_lab.formats import format_of, formats
 from precision_lab.page import page as page_module
 from precision_lab.page.binades import cuts, limits, tally
 from precision_lab.page.page import page
+from precision_lab.scales import extremes, scales
 
 HERE = Path(page_module.__file__).parent
 WIDE = {"width": 1400, "height": 900}
@@ -75,18 +76,21 @@ def test_every_format_at_every_scale_counts_as_rounding_does(browser):
         }""",
         [data, list(SCALES)],
     )
-    some = np.float32([3e-7, -2e-5, 0.004])
-    best = tab.evaluate(
-        "data => data.formats.map((kind) => bestScales(prepare(data.groups[0]), kind))",
-        data_of(page({"some": some}, "some").html),
-    )
+    for some in (np.float32([3e-7, -2e-5, 0.004]), np.float32([0.5, 3e38])):
+        best = tab.evaluate(
+            "data => data.formats.map((kind) => bestScales(prepare(data.groups[0]), kind))",
+            data_of(page({"some": some}, "some").html),
+        )
+        for kind, found in zip(formats(), best, strict=True):
+            tried = [(power, counted(some, kind, 2.0**power)) for power in range(-126, 128)]
+            kept = [power for power, at in tried if at.lost == 0]
+            fits = [power for power, at in tried if at.overflowed == 0]
+            assert found == {"from": min(kept), "to": max(fits)}
+            table = scales(*extremes([some]), kind)  # as the command has it
+            assert table.largest == 2.0 ** found["to"]
+            lossless = (2.0 ** found["from"], 2.0 ** found["to"]) if found["from"] <= found["to"] else None
+            assert table.lossless == lossless
     tab.close()
-    for kind, found in zip(formats(), best, strict=True):
-        tried = [(power, counted(some, kind, 2.0**power)) for power in range(-149, 128)]
-        assert found == {
-            "from": next(power for power, at in tried if at.lost == 0),
-            "to": max(power for power, at in tried if at.overflowed == 0),
-        }
     for kind, rows in zip(formats(), got, strict=True):
         for power, row in zip(SCALES, rows, strict=True):
             expected = counted(values, kind, 2.0**power)
@@ -180,6 +184,9 @@ def test_slider_words_tables_and_address(opened):
         assert words(tab, "#outcome").endswith(f"Without the scale {first.lost:,} would be rounded to zero: {rescued}")
         assert words(tab, "#step").startswith(f"{over:,} of the whole gradient overflow, so GradScaler skips this step")
         assert words(tab, "#step").endswith("to 262,144.")
+        slider.fill("1")
+        few = first.lost - counted(whole, fp16, 2.0).lost
+        assert words(tab, "#outcome").endswith(f"it rescues {few:,} of them.")
 
         tab.keyboard.press("g")
         best = next(power for power in range(16, -20, -1) if not counted(whole, fp16, 2.0**power).overflowed)

@@ -33,7 +33,7 @@ function parted(all, [kept, full, over]) {
   return { lost: all - kept, short: kept - full, full: full - over, overflowed: over };
 }
 
-const SCALES = { least: -149, most: 127 }; // powers of two that are float32
+const SCALES = { least: -126, most: 127 }; // powers of two as in precision_lab/scales.py: normal float32 numbers
 
 // The least power of two at which nothing is rounded to zero, and the largest at which nothing overflows; null where
 // there is none.

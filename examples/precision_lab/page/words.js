@@ -66,8 +66,8 @@ function outcomeText(group, kind, power) {
 function rescueText(group, kind, power, lost) {
   const before = countedAt(group, kind, 0).lost;
   if (power <= 0 || !before) return "";
-  const rest = lost ? `all but ${countText(lost)}` : "all";
-  return ` Without the scale ${countText(before)} would be rounded to zero: it rescues ${lost === before ? "none" : rest} of them.`;
+  const many = lost > before / 2 ? countText(before - lost) : lost ? `all but ${countText(lost)}` : "all";
+  return ` Without the scale ${countText(before)} would be rounded to zero: it rescues ${lost === before ? "none" : many} of them.`;
 }
 
 function amountOf(n, all) {
