@@ -15,6 +15,9 @@ from typing import Any
 from viz import files, text
 from viz.errors import UserError
 
+SCRIPTS = ("kit/dom.js", "kit/numbers.js", "kit/address.js", "kit/theme.js")
+"""Of the kit: what a page with numbers, an address, and the button for light and dark needs."""
+
 _SUFFIXES = (".html", ".htm")
 _FRAME_HEIGHT = 640  # pixels, in a notebook
 
@@ -46,13 +49,16 @@ def assemble(
     template: str | Path, title: str, data: Any, styles: Sequence[str | Path], scripts: Sequence[str | Path]
 ) -> str:
     """One file from parts: the template with `title`, the styles, the data and the scripts put in, the scripts one
-    after the other. A part is named by its path in the package viz, or is a Path, where it lies elsewhere."""
+    after the other, and what the kit has for all: what a browser is told first, and the button for light and dark. A
+    part is named by its path in the package viz, or is a Path, where it lies elsewhere."""
     parts = resources.files("viz")
 
     def read(part: str | Path) -> str:
         return (part if isinstance(part, Path) else parts / part).read_text(encoding="utf-8")
 
     return Template(read(template)).substitute(
+        meta=read("kit/meta.html").rstrip(),
+        theme=read("kit/theme.html").rstrip(),
         title=html.escape(title),
         style="\n".join(map(read, styles)),
         data=script_json(data),

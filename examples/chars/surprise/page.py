@@ -13,7 +13,7 @@ from chars.surprise.printed import figures, limits, notes
 from chars.surprise.scored import Scored
 from chars.surprise.summary import ALIKE
 from chars.surprise.words import named, nats
-from viz.kit.page import Page, assemble
+from viz.kit.page import SCRIPTS, Page, assemble
 from viz.text import count
 
 LEVELS = (0.5, 1.0, 2.0, 3.0, 5.0)
@@ -25,10 +25,7 @@ MOST = 100_000
 _HERE = Path(__file__).parent
 _STYLES = ("kit/kit.css", _HERE / "page.css", "kit/print.css")
 _SCRIPTS = (
-    "kit/dom.js",
-    "kit/numbers.js",
-    "kit/address.js",
-    "kit/theme.js",
+    *SCRIPTS,
     *(_HERE / name for name in ("histogram.js", "text.js", "page.js")),
 )
 

@@ -10,7 +10,7 @@ from depth_lab.initialisation import WEIGHTS
 from depth_lab.source import SETTINGS, Setting
 from depth_lab.stack import ACTIVATIONS, BATCH, WIDTH, Stack
 from depth_lab.words import size
-from viz.kit.page import Page, assemble
+from viz.kit.page import SCRIPTS, Page, assemble
 
 MOST_LAYERS = 100
 """Of the page: a pass through them takes it about a tenth of a second."""
@@ -20,10 +20,7 @@ LEAST_SCALE, MOST_SCALE = 0.1, 4.0
 _HERE = Path(__file__).parent
 _STYLES = ("kit/kit.css", _HERE / "page.css", "kit/print.css")
 _SCRIPTS = (
-    "kit/dom.js",
-    "kit/numbers.js",
-    "kit/address.js",
-    "kit/theme.js",
+    *SCRIPTS,
     *(_HERE / name for name in ("draws.js", "stack.js", "words.js", "settings.js", "chart.js", "clip.js", "page.js")),
 )
 _TITLE = "How the gradient changes along a deep stack"

@@ -13,7 +13,7 @@ from precision_lab.blocks import blocks
 from precision_lab.counts import LEAST
 from precision_lab.formats import NEEDS, Format, formats
 from precision_lab.page.binades import Tally, cuts, limits, tally
-from viz.kit.page import Page, assemble
+from viz.kit.page import SCRIPTS, Page, assemble
 from viz.text import count, short
 
 MOST_ARRAYS = 1_000
@@ -25,10 +25,7 @@ _FARTHEST = 126  # or at most here, where the first scale or the gradients need 
 _HERE = Path(__file__).parent
 _STYLES = ("kit/kit.css", _HERE / "page.css", "kit/print.css")
 _SCRIPTS = (
-    "kit/dom.js",
-    "kit/numbers.js",
-    "kit/address.js",
-    "kit/theme.js",
+    *SCRIPTS,
     *(_HERE / name for name in ("binades.js", "words.js", "histogram.js", "slider.js", "tables.js", "page.js")),
 )
 
