@@ -292,6 +292,24 @@ def test_what_has_no_gradient_is_none_and_what_gets_none_is_zero():
     assert found.at_inputs == found.inputs[3] / found.inputs[4]
 
 
+def test_a_buffer_is_no_input():
+    """Not even one that takes a gradient."""
+
+    class Gained(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = linear()
+            self.register_buffer("gain", some(4, requires_grad=True))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.linear(x) * self.gain
+
+    model = nn.Sequential(Gained(), Gained())
+    loss = model(some(2, 4)).sum()
+    assert viz.depth(model, loss).inputs[0] is None
+    assert viz.depth(list(model), loss).inputs[0] is None
+
+
 def test_zeros_infinities_and_nan_are_kept_as_they_are():
     model = Chain([linear() for _ in range(2)], lambda block, x: block(x))
     x = some(2, 4, requires_grad=True)

@@ -18,7 +18,8 @@ graph but the one that stands for the call.)"""
 class Boundary:
     """What a block reads and what it returns, in all of its calls.
 
-    inputs   nodes made outside of a call that nodes inside it read; those that take a gradient, without parameters
+    inputs   nodes made outside of a call that nodes inside it read; those that take a gradient, and are not the
+             model's own
     outputs  nodes made inside a call that nodes outside of it read, and the root
     first    the place in the topological order of the first node that the block made; None where the graph has none
     """
@@ -28,8 +29,9 @@ class Boundary:
     first: int | None = None
 
 
-def boundaries(order: Sequence[Node], blocks: Sequence[Block], parameters: Collection[Node]) -> list[Boundary]:
-    """The boundary of each block in a graph; `order` is the whole graph, its root last."""
+def boundaries(order: Sequence[Node], blocks: Sequence[Block], own: Collection[Node]) -> list[Boundary]:
+    """The boundary of each block in a graph; `order` is the whole graph, its root last, and `own` are the model's
+    parameters and buffers."""
     by_module: dict[int, Boundary] = {}  # a module with two names has two blocks
     found = [
         Boundary() if block.module is None else by_module.setdefault(id(block.module), Boundary()) for block in blocks
@@ -47,7 +49,7 @@ def boundaries(order: Sequence[Node], blocks: Sequence[Block], parameters: Colle
             if made_in == inside:
                 continue
             for call in inside - made_in:
-                if operand not in parameters:
+                if operand not in own:
                     found[call[0]].inputs[operand] = None
             for call in made_in - inside:
                 found[call[0]].outputs[operand] = None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver, reached, topological_order
+from tensorgrad.nn import Module
 from viz.arrays import norm
 from viz.depth.blocks import Block, blocks_of, hidden_modules
 from viz.depth.boundaries import Boundary, boundaries
@@ -27,12 +28,12 @@ def depth(model: Any, loss: Node, *, gradient: Any = None) -> Depth:
     gradient  the seed, for a tensor of several elements
 
     One backward pass is run, from empty gradients, and all gradients are put back; hooks run. The blocks are in the
-    order in which they ran. A block reads what nodes inside its calls read from outside and is no parameter, and it
-    returns what nodes outside read from inside: of several such tensors, and of several calls, the norm is that of all
-    together. The gradient at a tensor is all of it, whoever else reads it. Parameters that several blocks share count
-    in each of them. A checkpointed block is known by its parameters; of several in one checkpoint nothing else is.
-    None is what there is no gradient of: a block that was not run, or without gradients; data that take none; frozen
-    parameters. 0.0 is of parameters, inputs and outputs that no gradient reached.
+    order in which they ran. A block reads what nodes inside its calls read from outside and is neither a parameter nor
+    a buffer, and it returns what nodes outside read from inside: of several such tensors, and of several calls, the
+    norm is that of all together. The gradient at a tensor is all of it, whoever else reads it. Parameters that several
+    blocks share count in each of them. A checkpointed block is known by its parameters; of several in one checkpoint
+    nothing else is. None is what there is no gradient of: a block that was not run, or without gradients; data that
+    take none; frozen parameters. 0.0 is of parameters, inputs and outputs that no gradient reached.
 
     Raises what `loss.backward(gradient)` would, TypeError for a loss that is no node, and UserError for what is no
     model, where nothing of the model has gone into the loss, and where layers have that the model holds in a Python
@@ -46,7 +47,9 @@ def depth(model: Any, loss: Node, *, gradient: Any = None) -> Depth:
     parameters = {p for block in blocks for p in block.parameters}
     if hasattr(model, "parameters"):
         parameters.update(model.parameters())
-    found = boundaries(order, blocks, parameters)
+    modules = [each for each in (model, *(block.module for block in blocks)) if isinstance(each, Module)]
+    buffers = {b for module in modules for b in module.buffers()}
+    found = boundaries(order, blocks, parameters | buffers)
     if all(boundary.first is None for boundary in found) and parameters.isdisjoint(order):
         raise UserError("nothing of this model has gone into this loss: give the loss that it made, with gradients")
     with empty_gradients(order):
