@@ -257,6 +257,12 @@ def test_controls_keys_and_the_address(opened):
         assert tab.locator("#seed").input_value() == "1"
         assert tab.locator("#at-inputs").inner_text() != here[1]
 
+        # two keys before one picture: what is kept is what was chosen
+        tab.evaluate("[...'rk'].forEach((key) => document.dispatchEvent(new KeyboardEvent('keydown', { key })))")
+        tab.wait_for_selector("#setting:has-text('residual')")
+        kept, ratio = tab.locator("#kept-name").inner_text(), tab.locator("#at-inputs").inner_text()
+        assert kept == f"kept: {tab.locator('#setting').inner_text()}: {ratio}"
+
 
 def test_axe_has_nothing_to_object_to_and_a_phone_shows_all(opened):
     axe = load_axe()
