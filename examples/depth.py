@@ -33,7 +33,7 @@ from depth_lab.waiting import told
 
 import viz
 from viz import plain
-from viz.training import paper
+from viz.plots import paper
 
 NAME = "depth.py"
 MOST_SEEDS = 1_000

@@ -34,8 +34,8 @@ from precision_lab.table import printed
 from precision_lab.training import SETTINGS, as_dict, compare, plans
 
 from viz import plain
+from viz.plots import paper
 from viz.text import count
-from viz.training import paper
 
 NAME = "precision.py"
 STEPS = 300

@@ -11,7 +11,7 @@ import viz
 from viz.depth.decades import ticks
 from viz.depth.result import Depth
 from viz.errors import UserError
-from viz.training import paper
+from viz.plots import paper
 
 
 def depth(*norms: float | None, names: tuple[str, ...] | None = None) -> Depth:

@@ -28,7 +28,7 @@ from precision_lab.report import reported
 from precision_lab.wording import power, size
 
 from tensorgrad.nn import functional as F
-from viz.training import paper
+from viz.plots import paper
 
 
 @pytest.fixture(scope="module")
@@ -263,6 +263,18 @@ def test_the_picture_has_room_for_every_formats_limits(values):
     for text in limits.texts:
         box = text.get_window_extent()
         assert limits.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1, text
+
+
+def test_the_key_hides_no_bar():
+    even = np.repeat(2.0 ** np.arange(-45, 30), 1000).astype(np.float32)
+    for values in (even, even[::1000], np.float32([1e-9, 1e5])):
+        figure = figure_of(
+            reported(Gradients({"a": values}, "all sizes"), formats()[:1], 2.0), paper.theme_of("light")
+        )
+        figure.draw_without_rendering()
+        for axes in figure.axes[:2]:
+            key = axes.get_legend().get_window_extent()
+            assert not any(key.overlaps(bar.get_window_extent()) for bar in axes.patches)
 
 
 def test_where_stderr_is_closed_stdout_has_the_numbers_alone(tmp_path, monkeypatch, capsys):

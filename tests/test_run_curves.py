@@ -8,7 +8,8 @@ from run_logs import data, header, step, texts, written
 
 import viz
 from viz.errors import UserError
-from viz.training import curves, paper
+from viz.plots import paper
+from viz.training import curves
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from run_logs import BLOCKS, UNREACHED, data, header, numbers, step, stormy, tex
 
 import viz
 from viz.errors import UserError
-from viz.training import paper
-from viz.training.ends import spread
+from viz.plots import paper
+from viz.plots.ends import spread
 from viz.training.heat import chosen_rows
 from viz.training.log import run_of
 from viz.training.picture import figure_of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import Refused
-from viz.training import paper
+from viz.plots import paper
 
 _PAGES = (".html", ".htm")
 

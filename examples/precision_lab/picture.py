@@ -10,8 +10,8 @@ import numpy as np
 from common.words import percent
 
 from precision_lab.wording import size
+from viz.plots import paper
 from viz.text import clip, visible
-from viz.training import paper
 
 _WIDTH = 10.0
 _LEFT, _RIGHT = 0.95, 0.35
@@ -126,7 +126,8 @@ def _histogram(axes: Any, report: dict[str, Any], which: str, theme: paper.Theme
             label=f"in {name}: {label}" if chosen.any() else None,
         )
     axes.set_yscale("log")
-    axes.set_ylim(0.7, max(10.0, 3.0 * heights.max(initial=1)))
+    most = max(3.0, heights.max(initial=1))
+    axes.set_ylim(0.7, most * (most / 0.7) ** 0.4)  # room above the bars for the key
     axes.set_ylabel("values (log)", color=theme.ink, fontsize=paper.TEXT)
     axes.yaxis.set_major_locator(paper.module("ticker").LogLocator(numticks=6))
     axes.yaxis.set_major_formatter(paper.module("ticker").StrMethodFormatter("{x:,.0f}"))
@@ -135,7 +136,12 @@ def _histogram(axes: Any, report: dict[str, Any], which: str, theme: paper.Theme
         axes.axvline(x, color=theme.muted, linewidth=1, linestyle=paper.DASHES[1])
     if heights.any():
         axes.legend(
-            loc="best", fontsize=paper.SMALL, facecolor=theme.ground, edgecolor=theme.line, labelcolor=theme.ink
+            loc="upper right",
+            ncols=4,
+            fontsize=paper.SMALL,
+            facecolor=theme.ground,
+            edgecolor=theme.line,
+            labelcolor=theme.ink,
         )
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from precision_lab.training import Comparison, Ran
 from precision_lab.wording import size
+from viz.plots import paper
+from viz.plots.ends import End, write_ends
 from viz.text import clip, visible
-from viz.training import paper
 from viz.training.curves import curve_of
-from viz.training.ends import End, write_ends
 
 _WIDTH = 11.0
 _LEFT, _RIGHT = 0.85, 3.1

@@ -16,8 +16,8 @@ from viz.depth.picture import QUANTITIES, draw_depth
 from viz.depth.run import depth
 from viz.errors import UserError
 from viz.plain import dumps
+from viz.plots.paper import THEMES, check_suffix
 from viz.text import MINUS, clip
-from viz.training.paper import THEMES, check_suffix
 
 HELP = "measure how the gradient changes along the blocks of a model"
 EXAMPLES = """\

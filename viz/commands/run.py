@@ -8,10 +8,10 @@ import sys
 from viz.commands.options import add_output, check_for_picture
 from viz.commands.output import write
 from viz.plain import dumps
+from viz.plots.paper import THEMES, check_suffix
 from viz.text import count
 from viz.training import report
 from viz.training.log import QUANTITIES, read_run
-from viz.training.paper import THEMES, check_suffix
 from viz.training.picture import draw_run
 
 HELP = "show a training run from the log of its monitor"

@@ -14,10 +14,10 @@ import numpy as np
 from viz.depth.decades import set_decades
 from viz.depth.result import Depth, first_over_last
 from viz.errors import UserError
+from viz.plots import paper
+from viz.plots.ends import End, write_ends
+from viz.plots.names import shorter
 from viz.text import clip, count, cut, short, visible
-from viz.training import paper
-from viz.training.ends import End, write_ends
-from viz.training.rows import shorter
 
 _MOST_CURVES = 24
 _LONGEST = 36  # letters of a curve's name

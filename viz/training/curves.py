@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from viz.errors import UserError
+from viz.plots import paper
+from viz.plots.ends import End, spread, write_ends
 from viz.text import visible
-from viz.training import paper
-from viz.training.ends import End, spread, write_ends
 from viz.training.log import Run, run_of
 from viz.training.thinning import columns
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from viz.plots import paper
+from viz.plots.names import shorter
 from viz.text import MINUS
-from viz.training import paper
 from viz.training.log import Run
-from viz.training.rows import NOT_OWN, missing, shorter, why_empty
+from viz.training.rows import NOT_OWN, missing, why_empty
 from viz.training.timeline import Timeline
 
 _ROW = 0.2  # inches

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from viz.training import paper
-from viz.training.ends import End, write_ends
+from viz.plots import paper
+from viz.plots.ends import End, write_ends
+from viz.plots.names import shorter
 from viz.training.log import Run
-from viz.training.rows import shorter
 from viz.training.timeline import Timeline
 
 _MOST_LABELLED = 12  # curves that have a name each; of more, as many evenly chosen ones

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from viz.errors import UserError
+from viz.plots import paper
+from viz.plots.names import shorter
 from viz.text import count
-from viz.training import paper
 from viz.training.heat import draw_heat, heat_of, height_of
 from viz.training.log import QUANTITIES, Run, run_of
 from viz.training.panels import draw_curve, draw_ratios
 from viz.training.report import facts
-from viz.training.rows import shorter
 from viz.training.timeline import mark_findings, timeline
 
 _WIDTH = 11.0

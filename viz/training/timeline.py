@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from viz.training import paper
-from viz.training.ends import spread
+from viz.plots import paper
+from viz.plots.ends import spread
 from viz.training.log import Run, RunFinding
 from viz.training.thinning import Columns, columns
 

@@ -1,4 +1,4 @@
-"""What pictures of training runs are drawn on: matplotlib without its global state, two themes, files written whole."""
+"""What pictures with axes are drawn on: matplotlib without its global state, two themes, files written whole."""
 
 from __future__ import annotations
 

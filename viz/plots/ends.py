@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.training.paper import SMALL, Theme
+from viz.plots.paper import SMALL, Theme
 
 _LINE = 13.0  # pixels from one name to the next
 

@@ -1,0 +1,1 @@
+"""What the pictures that matplotlib draws share."""
