@@ -268,9 +268,7 @@ def test_the_picture_has_room_for_every_formats_limits(values):
 def test_the_key_hides_no_bar():
     even = np.repeat(2.0 ** np.arange(-45, 30), 1000).astype(np.float32)
     for values in (even, even[::1000], np.float32([1e-9, 1e5])):
-        figure = figure_of(
-            reported(Gradients({"a": values}, "all sizes"), formats()[:1], 2.0), paper.theme_of("light")
-        )
+        figure = figure_of(reported(Gradients({"a": values}, "all sizes"), formats()[:1], 2.0), paper.theme_of("light"))
         figure.draw_without_rendering()
         for axes in figure.axes[:2]:
             key = axes.get_legend().get_window_extent()

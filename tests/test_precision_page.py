@@ -222,6 +222,7 @@ def test_slider_words_tables_and_address(opened):
 def test_odd_gradients_on_a_dark_phone(opened):
     odd = np.array([1e30, 3.0, -2.0, 1e-40, np.nan, np.inf, 0.0], np.float32)
     found = {ODD_NAME: odd, "empty": np.zeros((0, 3)), "zeros": np.zeros(5), "layers.0." + "w" * 90: np.ones(9) * 1e5}
+    found["\N{RIGHT-TO-LEFT OVERRIDE}none"] = np.float32([np.nan, np.inf])
     made = page(found, f"</title>{ODD_NAME}", start=1000.0, remarks=["No gradient reaches <i>."])
     with opened(made, "#format=nope&scale=3&group=nobody", viewport=PHONE, scheme="dark", until="#chart svg") as tab:
         assert tab.locator("#of").inner_text() == f"</title>{ODD_NAME}"
@@ -230,8 +231,8 @@ def test_odd_gradients_on_a_dark_phone(opened):
             "No gradient reaches <i>. The scales here are powers of two: 1000 was asked"
         )
         assert words(tab, "#outcome").startswith("At scale 512, fp16 rounds 1 (7.69 %) of 13 nonzero values to zero")
-        assert words(tab, "#outcome").endswith("2 more are inf or nan at any scale.")
-        assert words(tab, "#step").startswith("2 of the whole gradient's numbers are inf or nan before the scale")
+        assert words(tab, "#outcome").endswith("4 more are inf or nan at any scale.")
+        assert words(tab, "#step").startswith("4 of the whole gradient's numbers are inf or nan before the scale")
         tab.locator("#scaler").click()
         assert "never ends it" in words(tab, "#way")
         tab.locator("#group").select_option(label=ODD_NAME)
@@ -241,6 +242,8 @@ def test_odd_gradients_on_a_dark_phone(opened):
             assert words(tab, "#outcome") == f"{said} the gradient of {name}" + (
                 ": every finite number in it is 0." if name == "zeros" else "."
             )
+        tab.locator("#group").select_option(label="\N{REPLACEMENT CHARACTER}none")
+        assert words(tab, "#outcome").endswith("none: it has no finite number. 2 are inf or nan at any scale.")
         lowest = int(tab.locator("#scale").get_attribute("min"))
         assert counted(odd, formats()[-1], 2.0**lowest).overflowed == 0
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -14,7 +14,7 @@ from precision_lab.counts import LEAST
 from precision_lab.formats import NEEDS, Format, formats
 from precision_lab.page.binades import Tally, cuts, limits, tally
 from viz.kit.page import SCRIPTS, Page, assemble
-from viz.text import count, short
+from viz.text import count, short, visible
 
 MOST_ARRAYS = 1_000
 """Arrays that can be chosen by themselves, the largest; all of them count among the whole and the blocks."""
@@ -49,12 +49,13 @@ def page(gradients: Mapping[str, np.ndarray], title: str, start: float = 1.0, re
     members = blocks(found)
     several = {block: names for block, names in members.items() if len(names) > 1}
     shown = set(sorted(found, key=lambda name: -found[name].values)[:MOST_ARRAYS])
-    groups = [
-        _group("all", "", whole),
-        *(_group("block", block, sum((found[name] for name in names), empty)) for block, names in several.items()),
-        *(_group("array", name, each) for name, each in found.items() if name in shown),
-    ]
-    place = {(group["kind"], group["name"]): i for i, group in enumerate(groups)}
+    tallies = {
+        ("all", ""): whole,
+        **{("block", block): sum((found[name] for name in names), empty) for block, names in several.items()},
+        **{("array", name): each for name, each in found.items() if name in shown},
+    }
+    groups = [_group(kind, visible(name), each) for (kind, name), each in tallies.items()]
+    place = {part: i for i, part in enumerate(tallies)}
     parts = [("block", block) if block in several else ("array", names[0]) for block, names in members.items()]
     first = max(-_FARTHEST, min(math.frexp(start)[1] - 1, _FARTHEST))
     data = {
@@ -64,6 +65,7 @@ def page(gradients: Mapping[str, np.ndarray], title: str, start: float = 1.0, re
         "parts": [place[part] for part in parts if part in place],
         "said": [*remarks, *_said(len(found), start, first, kinds)],
     }
+    title = visible(title)
     return Page(assemble(_HERE / "page.html", title, data, _STYLES, _SCRIPTS), title)
 
 

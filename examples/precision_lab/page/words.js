@@ -46,7 +46,8 @@ function groupText(group) {
 function outcomeText(group, kind, power) {
   const { nonzero } = group;
   if (!group.values) return `There are no numbers in ${groupText(group)}.`;
-  const odd = group.odd ? ` ${countText(group.odd)} more ${group.odd === 1 ? "is" : "are"} inf or nan at any scale.` : "";
+  const more = nonzero || group.zero ? " more" : "";
+  const odd = group.odd ? ` ${countText(group.odd)}${more} ${group.odd === 1 ? "is" : "are"} inf or nan at any scale.` : "";
   if (!nonzero) {
     const why = group.zero ? "every finite number in it is 0" : "it has no finite number";
     return `There is nothing to lose in ${groupText(group)}: ${why}.${odd}`;
