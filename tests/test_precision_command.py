@@ -153,6 +153,14 @@ def test_a_bug_and_accumulation_are_told(made, tmp_path):
     assert "--divide 4" in found.remarks[2]
 
 
+def test_what_overflows_leaves_no_direction(run, numbers):
+    np.savez("g.npz", w=np.float32([3e-5, 1.0, 2.0]))
+    _, out, _ = run("g.npz", "--formats", "fp16")
+    one, large = (line.split() for line in out.splitlines() if line.startswith(("fp16   ", "      65,536")))
+    assert (one[-2:], large[-2:]) == (["0", "1.000000"], ["2", "none"])
+    assert numbers("g.npz", "--formats", "fp16")["formats"]["fp16"]["scaled"]["cosine"] == pytest.approx(1)
+
+
 def test_gradients_are_of_one_micro_batch_and_the_same_each_time(made, tmp_path):
     saved = load(made / "checkpoint.npz")
     content = {name: getattr(saved, name) for name in vars(saved)} | {"format": "char_gpt 1"}

@@ -45,12 +45,18 @@ def _counts(report: dict[str, Any]) -> str:
                     f"{found['fewer_digits']:,}",
                     percent(found["share_fewer_digits"]),
                     f"{found['overflowed']:,}",
-                    "none" if found["cosine"] is None else f"{found['cosine']:.6f}",
+                    _cosine(found),
                 ]
             )
             if report["scale"] == 1:
                 break
     return _aligned(rows)
+
+
+def _cosine(found: dict[str, Any]) -> str:
+    """Between the gradient and what the format makes of it, which has no direction once a number overflows: the report
+    has that of the others then."""
+    return "none" if found["cosine"] is None or found["overflowed"] else f"{found['cosine']:.6f}"
 
 
 def _limits(report: dict[str, Any]) -> str:
