@@ -110,6 +110,9 @@ def test_without_options_it_is_the_table(run, monkeypatch):
         assert ours["first_over_last"]["outputs"]["each"] == each
     assert [(c["limit"], c["stack"]["seed"]) for c in found["clipping"]] == [(0.5, 7)] * 3
     assert "Of 3 seeds, 7 to 9; layers 256 wide" in run("--seed", "7", "--seeds", "3")[1]
+    one = in_one_line(run("--seeds", "1")[1])
+    assert "One seed has no range in which the source's figures could lie" in one
+    assert "lie between" not in one
 
 
 # -- clipping ----------------------------------------------------------------------------------------------------------

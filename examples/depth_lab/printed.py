@@ -41,12 +41,12 @@ def settings(summary: dict[str, Any]) -> str:
         f"Of {_seeds(summary['seeds'])}; layers {first['width']} wide, a batch of {first['batch']}, float64, "
         "the mean of the squares of the last output as the loss.",
         f"Weights: {WEIGHTS[first['initialisation']]}. The scale multiplies them.",
-        *_notes(summary["settings"]),
+        *_notes(summary["settings"], len(summary["seeds"])),
     ]
     return "\n\n".join(["\n".join(aligned(rows)), *map(_wrapped, notes), *map(_clipping, summary["clipping"])])
 
 
-def _notes(found: list[dict[str, Any]]) -> list[str]:
+def _notes(found: list[dict[str, Any]], seeds: int) -> list[str]:
     """What the table shows; every number is taken from it."""
     figures = [s for s in found if s["source"] is not None]
     inside = {place: sum(_within(s["source"], s["first_over_last"][place]) for s in figures) for place in PLACES}
@@ -54,10 +54,15 @@ def _notes(found: list[dict[str, Any]]) -> list[str]:
     vanishing = [s for s in figures if s["source"] < 1]
     weights = " and ".join(size(s["first_over_last"]["weights"]["median"]) for s in vanishing)
     longest = max(s["longest_weights"] for s in vanishing)
-    return [
+    compared = (
         f"Of the source's {len(figures)} figures, {inside['inputs']} lie between our least and most at the layers' "
-        f"inputs, {inside['outputs']} at their outputs, {inside['weights']} at the weights. With residual connections "
-        f"the first layer's input never received less than {size(least)} times what the last one's did.",
+        f"inputs, {inside['outputs']} at their outputs, {inside['weights']} at the weights."
+        if seeds > 1
+        else "One seed has no range in which the source's figures could lie: take more with --seeds."
+    )
+    return [
+        f"{compared} With residual connections the first layer's input never received less than {size(least)} times "
+        "what the last one's did.",
         f"Where the gradient vanishes along the layers, those of the weights differ little (the first is {weights} "
         "times the last): each is a layer's input times what comes back, and the input has shrunk on the way forward, "
         f"too. They are tiny in all layers, {size(longest)} or shorter.",
