@@ -148,6 +148,17 @@ DRAWN = """() => Object.fromEntries(["lost", "short", "full", "overflowed"].map(
 """From where to where the bars of each kind reach."""
 
 
+BARS = """[...document.querySelectorAll("#bars .track")].map((track) => {
+  const whole = track.getBoundingClientRect();
+  const shares = (name) => {
+    const bar = track.querySelector(name)?.getBoundingClientRect();
+    return bar ? [bar.left + 2, bar.right - 2].map((x) => (x - whole.left) / whole.width) : null;
+  };
+  return { safe: shares(".safe"), best: shares(".best") };
+})"""
+"""From where to where the bars below the slider go, as shares of its length."""
+
+
 def test_slider_words_tables_and_address(opened):
     found = gradients()
     whole = np.concatenate([values.ravel() for values in found.values()])
@@ -165,6 +176,13 @@ def test_slider_words_tables_and_address(opened):
         )
         assert before["lost"][1] == pytest.approx(lines[0], abs=1.5)
         assert before["full"][0] == pytest.approx(lines[1], abs=1.5)
+
+        least, most = (float(slider.get_attribute(name)) for name in ("min", "max"))
+        for kind, bars in zip(formats(), tab.evaluate(BARS), strict=True):
+            suit = scales(*extremes(found.values()), kind)
+            for name, ends in (("safe", (2.0**least, suit.largest)), ("best", suit.lossless)):
+                shares = ends and [(min(max(np.log2(end), least), most) - least) / (most - least) for end in ends]
+                assert bars[name] == (shares and pytest.approx(shares, abs=0.005)), (kind.name, name)
 
         moved = tab.evaluate(MOVED)
         for power, (top, rows) in enumerate(moved):
