@@ -95,7 +95,9 @@ def test_blocks_add_up(numbers):
     for name in ("values", "lost"):
         assert sum(block[name] for block in found["blocks"]) == found["formats"]["fp16"]["plain"][name]
     assert sum(b["lost_scaled"] for b in found["blocks"]) == found["formats"]["fp16"]["scaled"]["lost"]
-    assert sum(found["histogram"]["plain"]) == found["values"] - found["zero"]
+    histogram = found["histogram"]
+    assert sum(histogram["plain"]) == found["values"] - found["zero"]
+    assert histogram["scaled"] == [*16 * [0], *histogram["plain"][:-16]]  # times 65,536
 
 
 def test_a_divided_loss_is_a_smaller_scale(numbers):
@@ -151,6 +153,22 @@ def test_a_bug_and_accumulation_are_told(made, tmp_path):
     assert found.remarks[0] == "No gradient reaches positions.weight."
     assert "with the bug detached-positions" in found.remarks[1]
     assert "--divide 4" in found.remarks[2]
+
+
+def test_a_bug_of_the_loss_is_in_its_gradients(made, tmp_path):
+    saved = load(made / "checkpoint.npz")
+    content = {name: getattr(saved, name) for name in vars(saved)}
+    content |= {"format": "char_gpt 1", "settings": vars(saved.settings) | {"bug": "loss-times-40"}}
+    tensorgrad.save(content, tmp_path / "bug.npz")
+    found, sound = (gradients_of(path).arrays for path in (tmp_path / "bug.npz", made / "checkpoint.npz"))
+    for name, array in found.items():
+        np.testing.assert_allclose(array, 40 * sound[name], rtol=1e-3, atol=1e-5)
+
+
+def test_what_float32_cannot_hold_is_told_of_the_values_that_it_changes(tmp_path):
+    np.savez(tmp_path / "g.npz", w=np.array([np.inf, np.nan, 0.0, 1.0, 1e300, -1e300, 1e-50]))
+    [remark] = gradients_of(tmp_path / "g.npz").remarks
+    assert remark.endswith("2 values above 3.4e+38 became inf, 1 value below 7e-46 became 0.")
 
 
 def test_what_overflows_leaves_no_direction(run, numbers):
