@@ -26,11 +26,12 @@ from chars.training import Batches, build_model
 from precision_lab.formats import format_of
 from precision_lab.simulated import simulate
 from precision_lab.training import Comparison, Plan, Ran, as_dict, backward, compare, plans
-from precision_lab.training_picture import picture
+from precision_lab.training_picture import figure_of, picture
 from precision_lab.training_table import printed
 
 from viz import plain
 from viz.errors import UserError
+from viz.plots import paper
 
 TINY = Settings(steps=12, blocks=1, heads=2, width=16, context=8, batch=4, warmup=3)
 MANY = 15_360  # of 32 targets each: 491,520
@@ -240,6 +241,21 @@ def test_what_is_said_where_the_others_are_missing_or_float32_is_lost() -> None:
     assert "short" not in said.split("Scales double")[0]
     assert "+nan" not in said
     assert "fp16 with GradScaler: 50 % of the numbers between the layers become 0;" in said
+
+
+def test_what_stands_beside_the_curves_is_not_cut_off() -> None:
+    runs = [
+        ran(Plan("fp8-e5m2", True, 640), 2.2, losses=[4.6, 999.994, math.inf]),
+        ran(Plan(None, False, 640), math.nan, losses=[4.6, 9e16, math.nan]),
+    ]
+    for each in runs:
+        each.name = f"{each.plan.named()}, 491,520 targets"
+    figure = figure_of(made(*runs), paper.theme_of("light"))
+    figure.draw_without_rendering()
+    labels = [text for axes in figure.axes for text in axes.texts]
+    assert labels[0].get_text() == "999.99  fp8-e5m2, GradScaler, 491,520 targets, then inf or nan"
+    assert labels[1].get_text().startswith("9e+16  float32")
+    assert max(label.get_window_extent().x1 for label in labels) < figure.bbox.x1
 
 
 def test_the_runs_as_picture_and_as_json(tmp_path: Path) -> None:

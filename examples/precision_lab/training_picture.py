@@ -13,11 +13,11 @@ from precision_lab.training import Comparison, Ran
 from precision_lab.wording import size
 from viz.plots import paper
 from viz.plots.ends import End, write_ends
-from viz.text import clip, visible
+from viz.text import clip, short, visible
 from viz.training.curves import curve_of
 
-_WIDTH = 11.0
-_LEFT, _RIGHT = 0.85, 3.1
+_WIDTH = 11.6
+_LEFT, _RIGHT = 0.85, 4.1
 _HEIGHTS = (3.0, 1.3, 1.3)
 _TOP, _BETWEEN, _FOOT = 0.75, 0.55, 0.5
 
@@ -80,10 +80,14 @@ def _losses(axes: Any, runs: Sequence[Ran], colours: Sequence[str], theme: paper
         finite = np.flatnonzero(np.isfinite(curve.smooth))
         if finite.size:
             last = finite[-1]
-            broken = "" if last == len(curve.smooth) - 1 else ", then not finite"
-            text = f"{curve.smooth[last]:.2f}  {ran.name}{broken}"
+            broken = "" if last == len(curve.smooth) - 1 else ", then inf or nan"
+            text = f"{_loss(curve.smooth[last])}  {ran.name}{broken}"
             ends.append(End(float(curve.steps[last]), float(curve.smooth[last]), text, colour))
     write_ends(axes, ends, theme)
+
+
+def _loss(x: float) -> str:
+    return f"{x:.2f}" if x < 1000 else short(x, 3)
 
 
 def _scales(axes: Any, runs: Sequence[Ran], colours: Sequence[str], theme: paper.Theme) -> None:
