@@ -328,6 +328,8 @@ def test_zeros_infinities_and_nan_are_kept_as_they_are():
         ((3.0, 0.0), math.nan),
         ((3.0, math.inf), math.nan),
         ((3.0, math.nan), math.nan),
+        ((3.0,), 1.0),
+        ((None, 3.0), math.nan),  # it would be itself over itself
         ((None,), math.nan),
         ((), math.nan),
     ],
@@ -354,13 +356,13 @@ def test_the_table_and_json():
         "norm of the gradient at  input  output  weights",
         "blocks.0                     –       1        0",
         "blocks.1                 2e-09       2      nan",
-        "first over last              1     0.5      nan",
+        "first over last            nan     0.5      nan",
         "the parameters of blocks.0 have a gradient of 0: nothing moves them",
     ]
     assert repr(found) == "<Depth of 2 blocks: print it for the table>"
     told = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert told["inputs"] == [None, 2e-9]
-    assert told["first_over_last"] == {"inputs": 1.0, "outputs": 0.5, "weights": "nan"}
+    assert told["first_over_last"] == {"inputs": "nan", "outputs": 0.5, "weights": "nan"}
     many = Depth(tuple(map(str, range(1000))), *[(1.0,) * 1000] * 3)
     assert len(str(many).splitlines()) == 43
     assert "... 960 more" in str(many)

@@ -78,8 +78,9 @@ class Depth:
 
 
 def first_over_last(norms: Sequence[float | None]) -> float:
-    """The first norm over the last, of those that are known; nan where the last is 0 or not finite, or none is."""
+    """The first norm over the last, of those that are known; nan where the last is 0 or not finite, and where none is
+    known, or of several one alone."""
     known = [x for x in norms if x is not None]
-    if not known or not 0 < known[-1] < math.inf:
+    if len(known) < min(len(norms), 2) or not known or not 0 < known[-1] < math.inf:
         return math.nan
     return float(known[0]) / float(known[-1])
