@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,14 @@ def address_of(tab: Any) -> str:
     return tab.evaluate("decodeURIComponent(location.hash)")
 
 
+DRAWN = """() => {
+  const points = (kind) => document.querySelector(`#chart path.${kind}`).getAttribute("d").split(/[ML]/).slice(1)
+    .map((point) => point.split(" ").map(Number));
+  return [points("gradient"), points("weights"), Number(document.querySelector("#chart .one").getAttribute("y1"))];
+}"""
+"""In pixels: the points of two curves, and how high the line of 1 lies."""
+
+
 def test_controls_keys_and_the_address(opened):
     stack = Stack(layers=6, scale=1.5)
     with opened(page(stack), viewport=WIDE, until="#chart svg") as tab:
@@ -227,6 +236,10 @@ def test_controls_keys_and_the_address(opened):
         tab.evaluate("location.hash = '#layers=3&scale=nan&activation=sine&seed=-1&keep=1,2'")
         check_shown(tab, "3 tanh layers, scale 1.5, plain, normal weights, seed 0", replace(stack, layers=3))
         assert tab.locator(".curve.kept").count() == 0
+
+        gradient, weights, one = tab.evaluate(DRAWN)
+        assert [x for x, _ in weights] == pytest.approx([(a + b) / 2 for (a, _), (b, _) in pairwise(gradient)], abs=0.2)
+        assert (gradient[-2][1], weights[-1][1]) == pytest.approx((one, one), abs=0.1)  # over those of the last layer
 
         tab.locator("#numbers summary").click()
         tab.wait_for_selector("#numbers tbody tr:nth-child(4)")

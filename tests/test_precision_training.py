@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from chars.corpus import Corpus, read_text
 from chars.settings import Settings
 from chars.training import Batches, build_model
+from precision_lab import training
 from precision_lab.formats import format_of
 from precision_lab.simulated import simulate
 from precision_lab.training import Comparison, Plan, Ran, as_dict, backward, compare, plans
@@ -176,6 +177,17 @@ def test_weights_that_are_lost_end_a_run(tiny: Settings) -> None:
     assert math.isnan(ran.held_out)
 
 
+def test_a_scaler_goes_on_after_a_loss_that_is_not_finite(tiny: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "backward", lambda *given: backward(*given) * math.inf)
+    scaled, plain = compare(tiny, [Plan("fp16", True, 1), Plan("fp16", False, 1)]).runs
+    assert (len(scaled.losses), len(plain.losses)) == (12, 1)
+
+
+def test_the_end_of_a_run_is_the_mean_of_ten_losses() -> None:
+    assert Ran("run", PLAIN.plan, losses=[100.0, *range(10)]).end == 4.5
+    assert Ran("run", PLAIN.plan, losses=[3.0, 1.0]).end == 2
+
+
 def test_small_numbers_are_rounded_to_fp16_as_numpy_does() -> None:
     halves = (np.arange(2**12) * 2.0**-26).astype(np.float32)  # every fourth is a subnormal of fp16, two beyond a tie
     numbers = np.concatenate([np.nextafter(halves, np.float32(way)) for way in (-1, 1)] + [halves])
@@ -267,6 +279,10 @@ def test_the_runs_as_picture_and_as_json(tmp_path: Path) -> None:
         assert drawn.count('id="axes_') == {"all": 3, "one": 1, "lost": 2}[name]
         assert drawn.count("4  fp16, GradScaler") == (name == "all")  # at the end of its scales
         assert drawn.count("The broad band: float32.") == (name != "lost")
+    panels = figure_of(
+        made(ran(Plan("fp16", True, 640), 2.0, losses=[4.0, 3.0, 2.0], skipped=[2])), paper.theme_of("light")
+    )
+    assert [line.get_xydata().tolist() for line in panels.axes[0].lines if line.get_marker() == "x"] == [[[2.0, 3.0]]]
     content = json.loads(plain.dumps(plain.plain(as_dict(made(PLAIN, scaled, broken)))))
     assert [run["held_out"] for run in content["runs"]] == [2.1, 2.2, "nan"]
     assert content["runs"][1]["skipped"] == [1]
