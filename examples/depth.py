@@ -109,7 +109,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     usual_stack = Stack()
-    found = Parser(prog=NAME, description=__doc__.splitlines()[0])
+    found = Parser(prog=NAME, description=(__doc__ or "").partition("\n")[0])
     add = found.add_argument
     add("--layers", metavar="N", type=int, help=f"1 to {MOST_LAYERS:,} ({usual_stack.layers})")
     add("--scale", metavar="S", type=float, help=f"what the weights are multiplied by ({usual_stack.scale})")

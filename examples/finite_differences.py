@@ -57,7 +57,7 @@ def measure() -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     rows = measure()
     if parser.parse_args().json:

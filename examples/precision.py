@@ -143,7 +143,7 @@ def _check(given: argparse.Namespace) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    found = Parser(prog=NAME, description=__doc__.splitlines()[0])
+    found = Parser(prog=NAME, description=(__doc__ or "").partition("\n")[0])
     found.add_argument("file", nargs="?", metavar="FILE", help="a checkpoint of char_gpt.py, or an .npz of gradients")
     found.add_argument("--steps", metavar="N", type=int, help=f"of training, where there is no FILE ({STEPS})")
     found.add_argument("--train", action="store_true", help="compare runs in these formats, with and without a scaler")

@@ -79,7 +79,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    found = Parser(prog=NAME, description=__doc__.splitlines()[0])
+    found = Parser(prog=NAME, description=(__doc__ or "").partition("\n")[0])
     found.add_argument("checkpoint", metavar="CHECKPOINT", help="a file that char_gpt.py wrote")
     found.add_argument("--text", metavar="FILE", help="the text to score (the held-out part of the model's own)")
     found.add_argument("-o", "--output", metavar="FILE", default="surprise.html", help="the page (surprise.html)")

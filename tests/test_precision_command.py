@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import re
@@ -309,6 +310,13 @@ def test_where_stderr_is_closed_stdout_has_the_numbers_alone(tmp_path, monkeypat
     sys.stderr.close()
     assert status == 0
     assert json.loads(capsys.readouterr().out)["values"] == 2
+
+
+@pytest.mark.parametrize("script", ["depth", "precision", "surprise"])
+def test_scripts_run_without_their_docstrings(script, monkeypatch):
+    module = importlib.import_module(script)
+    monkeypatch.setattr(module, "__doc__", None)  # as with python -OO
+    assert module.parser().format_usage().startswith(f"usage: {script}.py")
 
 
 def test_names_that_have_no_parts(run, tmp_path):
