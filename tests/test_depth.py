@@ -420,3 +420,13 @@ def test_the_command_prints_and_draws(tmp_path, monkeypatch):
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert told in err
     assert [path.name for path in tmp_path.iterdir()] == ["depth.svg"]
+
+
+def test_the_model_of_a_file_is_its_only_one_that_is_public(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = "from tensorgrad import nn, ones\nnet = nn.Linear(2, 2)\nloss = net(ones(2)).sum()\n"
+    for more, wanted in (("", 0), ("same = net", 0), ("_other = nn.Linear(2, 2)", 0), ("other = nn.Linear(2, 2)", 2)):
+        Path("file.py").write_text(file + more)
+        status, _, err = run("depth", "file.py:loss")
+        assert status == wanted, err
+        assert wanted == 0 or "which model? name it with --model NAME; the file has net, other" in err

@@ -15,6 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 import depth
 from depth_lab import printed, summary, waiting
+from depth_lab.curves import usual
 from depth_lab.initialisation import WEIGHTS
 from depth_lab.seeds import over_seeds
 from depth_lab.source import SETTINGS
@@ -136,7 +137,8 @@ def test_clipping_shortens_the_exploding_gradient_and_leaves_the_other(table):
 def test_clipping_one_stack(run):
     stack = (*SMALL, "--scale", "3", "--clip")
     _, out, _ = run(*stack, "1e-3")
-    assert re.search(r"^first over last +(\S+) +\1$", out, re.MULTILINE)
+    ratio = size(measured(Stack(layers=4, scale=3.0)).at_weights)
+    assert re.search(rf"^first over last +{ratio} +{ratio}$", out, re.MULTILINE)
     assert "the cosine between before and after is 1" in in_one_line(out)
     assert "below the limit" in run(*stack, "inf")[1]
     assert "take the step out" in run("--layers", "9", "--activation", "linear", "--scale", "1e200", "--clip", "1")[1]
@@ -213,6 +215,21 @@ def test_pictures(run, tmp_path):
     assert "tanh, pre-norm, 4 layers, seed 0" in drawn
     assert "plain, scale 0.5" in drawn
     assert "residual, scale 0.5" in drawn
+
+
+def test_the_picture_of_no_stack_is_of_the_usual_ones(run, monkeypatch):
+    monkeypatch.setattr(depth, "SETTINGS", [replace(s, stack=replace(s.stack, layers=2)) for s in SETTINGS])
+    monkeypatch.setattr(depth, "usual", lambda seed: [replace(stack, layers=3) for stack in usual(seed)])
+    drawn = []
+    monkeypatch.setattr(
+        depth.viz, "draw_depth", lambda curves, path, **options: drawn.append((curves, options)) or path
+    )
+    assert run("--seed", "3", "--seeds", "1", "-o", "usual.svg")[0] == 0
+    [(curves, options)] = drawn
+    kinds = [f"{kind}, scale {scale}" for kind in ("plain", "residual") for scale in ("0.5", "1", "2")]
+    assert list(curves) == kinds
+    assert curves["residual, scale 2"].at_inputs == measured(Stack(3, 2.0, residual=True, seed=3)).at_inputs
+    assert options == {"quantity": "inputs", "theme": "light", "title": "tanh, 3 layers, seed 3"}
 
 
 def test_the_page_opens_with_the_stack(run, tmp_path):

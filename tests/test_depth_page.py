@@ -225,6 +225,7 @@ def test_controls_keys_and_the_address(opened):
         assert tab.get_by_label("as it is").is_checked()
 
         for box, typed, left in (
+            ("layers", "2.6", "3"),
             ("layers", "1000", "100"),
             ("layers", "0", "1"),
             ("scale", "", "0.37"),
@@ -240,6 +241,7 @@ def test_controls_keys_and_the_address(opened):
         gradient, weights, one = tab.evaluate(DRAWN)
         assert [x for x, _ in weights] == pytest.approx([(a + b) / 2 for (a, _), (b, _) in pairwise(gradient)], abs=0.2)
         assert (gradient[-2][1], weights[-1][1]) == pytest.approx((one, one), abs=0.1)  # over those of the last layer
+        assert (gradient[0][1] < one) == (measured(replace(stack, layers=3)).at_inputs > 1)
 
         tab.locator("#numbers summary").click()
         tab.wait_for_selector("#numbers tbody tr:nth-child(4)")
