@@ -198,6 +198,12 @@ def test_extremes_leave_out_what_is_no_size():
     assert extremes([np.zeros(3, np.float32), np.float32([np.inf])]) is None
 
 
+def test_no_cosine_is_above_1():
+    for whole in ([1, 1, 2], [2, 3], [12, 1, 2]):  # kept exactly; root 13 times root 13 is a little under 13
+        assert counted(np.float32(whole), format_of("fp16"), 2.0).cosine == 1.0
+    assert np.isnan(counted(np.zeros(2, np.float32), format_of("fp16")).cosine)
+
+
 @pytest.mark.parametrize(
     ("name", "block"),
     [

@@ -86,7 +86,7 @@ def counted(values: np.ndarray | Iterable[np.ndarray], kind: Format, scale: floa
         products += [np.einsum("i,i", a, b) for a, b in ((x, y), (x, x), (y, y))]  # BLAS would start threads
     between, ours, theirs = products
     cosine = float(between / np.sqrt(ours) / np.sqrt(theirs)) if ours and theirs else float("nan")
-    return Counts(*map(int, numbers), cosine=cosine)
+    return Counts(*map(int, numbers), cosine=min(cosine, 1.0))  # rounding leads beyond it; nan stays nan
 
 
 def histogram(values: np.ndarray | Iterable[np.ndarray]) -> np.ndarray:
