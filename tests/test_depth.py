@@ -148,6 +148,26 @@ def test_an_mlp_of_values():
     assert viz.depth(model, model([0.5, -1.0]) * 2).inputs[0] is None  # numbers take no gradient
 
 
+def test_what_the_last_block_makes_may_be_the_loss():
+    model = Chain([linear(), linear()])
+    y = model(some(3, 4))
+    found = viz.depth(dict(model.blocks.named_children()), y, gradient=np.full((3, 4), 5.0))
+    assert found.outputs[1] == pytest.approx(np.linalg.norm(5 * (1 - y.data**2)))  # before the tanh
+    whole = viz.depth({"all": model}, model(some(3, 4)), gradient=np.full((3, 4), 5.0))
+    assert whole.outputs == (pytest.approx(5 * math.sqrt(12)),)
+
+
+def test_of_several_lists_of_values_layers_the_longest_is_the_depth():
+    class Both(MLP):
+        def __init__(self) -> None:
+            super().__init__(2, [3, 3, 1])
+            self.heads = MLP(1, [1, 1]).layers
+
+    model = Both()
+    found = viz.depth(model, model.heads[0]([model([0.5, -1.0])]))
+    assert found.names == ("layers[0]", "layers[1]", "layers[2]")
+
+
 # -- which blocks there are, and in which order -----------------------------------------------------------------------
 
 
