@@ -319,6 +319,14 @@ def test_scripts_run_without_their_docstrings(script, monkeypatch):
     assert module.parser().format_usage().startswith(f"usage: {script}.py")
 
 
+def test_of_many_arrays_that_lose_values_some_are_named(numbers, tmp_path):
+    for arrays, said in ((7, 7), (8, 7)):
+        np.savez(tmp_path / "g.npz", **{f"a{i}": np.array([1e-300, 1.0]) for i in range(arrays)})
+        remarks = numbers("g.npz")["remarks"]
+        assert len(remarks) == said
+    assert remarks[-1] == "2 more arrays lost values in the same way."
+
+
 def test_names_that_have_no_parts(run, tmp_path):
     with zipfile.ZipFile(tmp_path / "g.npz", "w") as archive:
         for name in (".npy", "...npy"):

@@ -17,6 +17,7 @@ from viz.text import clip, count, visible
 
 _STRUCTURE = "structure.json"  # beside the arrays in what tensorgrad.save writes
 _SUFFIX = ".npy"
+_REMARKS = 6  # that are said
 _UNKNOWN = "not a valid dtype descriptor"  # as NumPy complains of a type
 
 
@@ -31,14 +32,15 @@ def is_checkpoint(path: str | Path) -> bool:
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], list[str]]:
-    """All arrays by their names, as float32, and what was lost by that, a sentence for each array that lost something.
+    """All arrays by their names, as float32, and what was lost by that, a sentence for each array that lost something,
+    or for the first of many.
 
     Raises Refused where the file is missing, damaged or holds something else, or no numbers at all.
     """
     arrays: dict[str, np.ndarray] = {}
     remarks: list[str] = []
     with _archive(path) as archive:
-        for entry in archive.namelist():
+        for entry in dict.fromkeys(archive.namelist()):
             if entry.endswith(_SUFFIX):
                 name = entry.removesuffix(_SUFFIX) or entry
                 _check(archive, entry, path)
@@ -50,7 +52,15 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], list[str]]:
         raise Refused(f"{str(path)!r} has no arrays in it: give what numpy.savez(file, name=gradient, ...) wrote")
     if not any(array.size for array in arrays.values()):
         raise Refused(f"{str(path)!r} has no numbers in it: {count(len(arrays), 'array')}, empty")
-    return arrays, remarks
+    return arrays, _first(remarks)
+
+
+def _first(remarks: list[str]) -> list[str]:
+    """So many of them as are read, and how many there are besides."""
+    more = len(remarks) - _REMARKS
+    if more <= 1:
+        return remarks
+    return [*remarks[:_REMARKS], f"{count(more, 'more array')} lost values in the same way."]
 
 
 def _check(archive: zipfile.ZipFile, entry: str, path: str | Path) -> None:
