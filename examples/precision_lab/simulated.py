@@ -72,9 +72,10 @@ def simulate(model: Module, kind: Format) -> Simulated:
     back the gradient of each of these four is rounded. Their products are summed in float32, as matrix units do.
 
     All else stays float32, as it does there (norms, the softmax, the loss, the table of an embedding) or nearly so
-    (what lies between two Linears: GELU, attention, whose inputs and results are rounded). The residual stream is
-    float32 there, too, since embeddings are. The parameters stay float32: each step starts from them, and the
-    optimizer changes them. What is too large becomes inf (or nan in a format without it) and goes on as such.
+    (what lies between two Linears: GELU, attention, whose inputs and results are rounded). Between a GELU or tanh and a
+    norm right behind it autocast rounds once more; a GPT has no such place. The residual stream is float32 there, too,
+    since embeddings are. The parameters stay float32: each step starts from them, and the optimizer changes them. What
+    is too large becomes inf (or nan in a format without it) and goes on as such.
 
     Not seen are products outside a Linear, and a Linear that has a forward of its own. A copy of the model computes in
     the format, too, for good: copy `(model, simulated)` to get what ends it. Raises ValueError for a model without a
