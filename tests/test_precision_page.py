@@ -246,7 +246,7 @@ def test_odd_gradients_on_a_dark_phone(opened):
         assert tab.locator("#of").inner_text() == f"</title>{ODD_NAME}"
         assert words(tab, "#digits").startswith("Fewer digits: below 6.1e-05 fp16 has no smaller exponent left")
         assert words(tab, "#said").startswith(
-            "No gradient reaches <i>. The scales here are powers of two: 1000 was asked"
+            "No gradient reaches <i>. The scales here are powers of two: 1,000 was asked"
         )
         assert words(tab, "#outcome").startswith("At scale 512, fp16 rounds 1 (7.69 %) of 13 nonzero values to zero")
         assert words(tab, "#outcome").endswith("4 more are inf or nan at any scale.")

@@ -117,7 +117,8 @@ def _said(arrays: int, start: float, first: int, kinds: list[Format]) -> list[st
     """What must be known of this page, a sentence each."""
     found = []
     if 2.0**first != start:
-        found.append(f"The scales here are powers of two: {short(start)} was asked for, {short(2.0**first)} is shown.")
+        asked, shown = (f"{x:,.0f}" if x.is_integer() and x < 1e9 else short(x) for x in (float(start), 2.0**first))
+        found.append(f"The scales here are powers of two: {asked} was asked for, {shown} is shown.")
     if arrays > MOST_ARRAYS:
         found.append(f"Of {count(arrays, 'array')} the {MOST_ARRAYS:,} largest can be chosen by themselves.")
     if len(kinds) == 1:
