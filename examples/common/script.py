@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, redirect_stderr, suppress
 from typing import NoReturn
 
 from common.errors import Interrupted, Refused
@@ -26,8 +26,13 @@ def ended(name: str, work: Callable[[], object], how_to_go_on: Callable[[Interru
 
     how_to_go_on  what is said of a run that was interrupted and can be gone on with
     """
-    if sys.stderr is None:  # closed (`2>&-`); print would then write to stdout, in the middle of the results
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    with ExitStack() as opened:
+        if sys.stderr is None:  # closed (`2>&-`); print would then write to stdout, in the middle of the results
+            opened.enter_context(redirect_stderr(opened.enter_context(open(os.devnull, "w"))))
+        return _status(name, work, how_to_go_on)
+
+
+def _status(name: str, work: Callable[[], object], how_to_go_on: Callable[[Interrupted], str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:  # closed (`>&-`); print then prints nothing
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a text may have any character
