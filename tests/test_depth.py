@@ -440,6 +440,10 @@ def test_the_command_prints_and_draws(tmp_path, monkeypatch):
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert told in err
     assert [path.name for path in tmp_path.iterdir()] == ["depth.svg"]
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    status, out, err = run("depth", target, "-o", "x.png")
+    assert (status, out) == (2, "")  # said before the work is done
+    assert "matplotlib, which is not installed" in err
 
 
 def test_the_model_of_a_file_is_its_only_one_that_is_public(tmp_path, monkeypatch):
