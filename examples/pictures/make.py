@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     """Write graph.png; the stepper page as it opens, at the step that makes its point, as stepper.png; run.png, a run
-    with one of the silent bugs; depth.png and precision.png of the two labs. Takes some minutes, since it trains."""
+    with one of the silent bugs; depth.png, precision.png and precision_training.png of the two labs. Takes some minutes, since it trains."""
     a, b, c = Value(2.0), Value(-3.0), Value(10.0)
     L = (a * b + c).relu() * a
     L.backward()
@@ -34,6 +34,7 @@ def main() -> None:
         draw_run(run / "monitor.jsonl", HERE / "run.png")
         example(folder, "char_gpt.py")  # the model whose gradients precision.py takes; its path is in the picture
         example(folder, "precision.py", "runs/char-gpt/checkpoint.npz", "-o", str(HERE / "precision.png"))
+        example(folder, "precision.py", "--train", "-o", str(HERE / "precision_training.png"))
         example(folder, "depth.py", "--seeds", "1", "-o", str(HERE / "depth.png"))
 
 
