@@ -1,7 +1,6 @@
-"""Makes the pictures of README.md: python examples/pictures/make.py
+"""Makes the pictures of the READMEs: python examples/pictures/make.py
 
-Needs what `make test` installs, and a Chromium for the screenshot of the page. silent_bugs.png, which is in
-examples/README.md, is the picture that `python examples/silent_bugs.py` writes.
+Needs what `make test` installs, and a Chromium for the screenshot of the page. silent_bugs.png is the picture that `python examples/silent_bugs.py` writes.
 """
 
 import shutil
@@ -20,7 +19,10 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     """Write graph.png; the stepper page as it opens, at the step that makes its point, as stepper.png; run.png, a run
-    with one of the silent bugs; depth.png, precision.png and precision_training.png of the two labs. Takes some minutes, since it trains."""
+    with one of the silent bugs; depth.png, precision.png and precision_training.png of the two labs.
+
+    Takes some minutes, since it trains.
+    """
     a, b, c = Value(2.0), Value(-3.0), Value(10.0)
     L = (a * b + c).relu() * a
     L.backward()
