@@ -1,6 +1,7 @@
 """Makes the pictures of the READMEs: python examples/pictures/make.py
 
-Needs what `make test` installs, and a Chromium for the screenshot of the page. silent_bugs.png is the picture that `python examples/silent_bugs.py` writes.
+Needs what `make test` installs, and a Chromium for the screenshot of the page. silent_bugs.png is the picture that
+`python examples/silent_bugs.py` writes.
 """
 
 import shutil
