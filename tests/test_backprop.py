@@ -266,7 +266,6 @@ OPERATIONS = {**{name: (f, 1) for name, f in UNARY.items()}, **{name: (f, 2) for
 
 @pytest.fixture
 def no_collector():
-    gc.collect()
     gc.disable()
     yield
     gc.enable()
