@@ -129,7 +129,7 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="a page (.html) or picture (.png, .svg, .pdf)",
     )
-    add("--at", choices=list(PLACES), help=f"what of the layers the picture shows ({USUAL_PLACE})")
+    add("--at", choices=PLACES, help=f"what of the layers the picture shows ({USUAL_PLACE})")
     add("--theme", choices=paper.THEMES, help=f"of the picture ({paper.THEMES[0]})")
     return found
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from command_line import USER_FILE
+from surprised import trained
 
 from viz import render
 
@@ -141,3 +142,11 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
             tab.close()
 
     return open_page
+
+
+@pytest.fixture(scope="session")
+def character_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the text.txt and the checkpoint.npz of a small character model, not to be changed."""
+    folder = tmp_path_factory.mktemp("run")
+    trained(folder)
+    return folder

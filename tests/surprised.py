@@ -1,11 +1,13 @@
-"""A small character model and what it makes of its text, for the tests of the surprise report."""
+"""A small character model and its text, for the tests of the scripts that take a checkpoint."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from chars.settings import Settings
@@ -30,3 +32,16 @@ def trained(folder: Path) -> Path:
         text=str(text), steps=30, blocks=1, heads=2, width=16, context=16, batch=8, warmup=5, learning_rate=0.02
     )
     return train(settings, folder=folder, monitor=False).checkpoint
+
+
+def caller(
+    main: Callable[[list[str]], int], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """A function that runs a script's `main` with its arguments and returns status, stdout and stderr. The argument
+    CHECKPOINT stands for the one in `folder`."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = main([str(folder / "checkpoint.npz") if a == "CHECKPOINT" else a for a in arguments])
+        return status, *capsys.readouterr()
+
+    return call

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from surprised import trained
+from surprised import caller, trained
 
 import tensorgrad
 
@@ -32,24 +32,11 @@ from tensorgrad.nn import functional as F
 from viz.plots import paper
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
-    """A folder with text.txt and checkpoint.npz, not to be changed."""
-    folder = tmp_path_factory.mktemp("run")
-    trained(folder)
-    return folder
-
-
 @pytest.fixture
-def run(made, tmp_path, monkeypatch, capsys):
-    """`run(*arguments)` in an empty folder: status, stdout, stderr. CHECKPOINT stands for the one in `made`."""
+def run(character_run, tmp_path, monkeypatch, capsys):
+    """`run(*arguments)` in an empty folder; see `caller`."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = precision.main([str(made / "checkpoint.npz") if a == "CHECKPOINT" else a for a in arguments])
-        return status, *capsys.readouterr()
-
-    return call
+    return caller(precision.main, character_run, capsys)
 
 
 @pytest.fixture
@@ -67,11 +54,11 @@ def numbers(run):
 # -- a character model -------------------------------------------------------------------------------------------------
 
 
-def test_the_gradients_of_a_checkpoint_are_those_of_its_loss(made):
-    found = gradients_of(made / "checkpoint.npz")
-    saved = load(made / "checkpoint.npz")
+def test_the_gradients_of_a_checkpoint_are_those_of_its_loss(character_run):
+    found = gradients_of(character_run / "checkpoint.npz")
+    saved = load(character_run / "checkpoint.npz")
     model = model_of(saved, "checkpoint")
-    corpus = Corpus((made / "text.txt").read_text(encoding="utf-8"))
+    corpus = Corpus((character_run / "text.txt").read_text(encoding="utf-8"))
     [(tokens, targets)] = Batches(corpus.encode(corpus.train), saved.settings).draw()
     F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten()).backward()
     assert set(found.arrays) == {name for name, _ in model.named_parameters()}
@@ -110,8 +97,8 @@ def test_a_divided_loss_is_a_smaller_scale(numbers):
     assert found["gradients"].endswith("divided by 1024")
 
 
-def test_without_a_file_a_model_is_trained(run, made, monkeypatch):
-    text = str(made / "text.txt")
+def test_without_a_file_a_model_is_trained(run, character_run, monkeypatch):
+    text = str(character_run / "text.txt")
     small = {"text": text, "blocks": 1, "heads": 1, "width": 8, "context": 8, "batch": 2}
     monkeypatch.setattr(precision, "Settings", lambda steps: Settings(steps=steps, **small))
     status, out, err = run("--steps", "3")
@@ -122,8 +109,8 @@ def test_without_a_file_a_model_is_trained(run, made, monkeypatch):
 
 
 @pytest.fixture
-def small_runs(made, monkeypatch):
-    small = Settings(text=str(made / "text.txt"), steps=2, blocks=1, heads=1, width=8, context=8, batch=2)
+def small_runs(character_run, monkeypatch):
+    small = Settings(text=str(character_run / "text.txt"), steps=2, blocks=1, heads=1, width=8, context=8, batch=2)
     monkeypatch.setattr(precision, "SETTINGS", small)
 
 
@@ -145,8 +132,8 @@ def test_runs_in_the_formats_that_are_named(run, small_runs):
     assert [len(each["losses"]) for each in runs] == [2, 2]
 
 
-def test_a_bug_and_accumulation_are_told(made, tmp_path):
-    saved = load(made / "checkpoint.npz")
+def test_a_bug_and_accumulation_are_told(character_run, tmp_path):
+    saved = load(character_run / "checkpoint.npz")
     from_file = vars(saved.settings) | {"bug": "detached-positions", "accumulate": 4}
     content = {name: getattr(saved, name) for name in vars(saved)} | {"format": "char_gpt 1", "settings": from_file}
     tensorgrad.save(content, tmp_path / "bug.npz")
@@ -156,12 +143,12 @@ def test_a_bug_and_accumulation_are_told(made, tmp_path):
     assert "--divide 4" in found.remarks[2]
 
 
-def test_a_bug_of_the_loss_is_in_its_gradients(made, tmp_path):
-    saved = load(made / "checkpoint.npz")
+def test_a_bug_of_the_loss_is_in_its_gradients(character_run, tmp_path):
+    saved = load(character_run / "checkpoint.npz")
     content = {name: getattr(saved, name) for name in vars(saved)}
     content |= {"format": "char_gpt 1", "settings": vars(saved.settings) | {"bug": "loss-times-40"}}
     tensorgrad.save(content, tmp_path / "bug.npz")
-    found, sound = (gradients_of(path).arrays for path in (tmp_path / "bug.npz", made / "checkpoint.npz"))
+    found, sound = (gradients_of(path).arrays for path in (tmp_path / "bug.npz", character_run / "checkpoint.npz"))
     for name, array in found.items():
         np.testing.assert_allclose(array, 40 * sound[name], rtol=1e-3, atol=1e-5)
 
@@ -180,8 +167,8 @@ def test_what_overflows_leaves_no_direction(run, numbers):
     assert numbers("g.npz", "--formats", "fp16")["formats"]["fp16"]["scaled"]["cosine"] == pytest.approx(1)
 
 
-def test_gradients_are_of_one_micro_batch_and_the_same_each_time(made, tmp_path):
-    saved = load(made / "checkpoint.npz")
+def test_gradients_are_of_one_micro_batch_and_the_same_each_time(character_run, tmp_path):
+    saved = load(character_run / "checkpoint.npz")
     content = {name: getattr(saved, name) for name in vars(saved)} | {"format": "char_gpt 1"}
     found = []
     for count in (1, 4):
@@ -380,7 +367,7 @@ def write_damaged(folder: Path) -> None:
     (folder / "locked.npz").write_bytes(content)
 
 
-def write_bad(folder: Path, made: Path) -> None:
+def write_bad(folder: Path, character_run: Path) -> None:
     write_damaged(folder)
     (folder / "b.html").mkdir()
     np.savez(folder / "good.npz", a=np.float32([1.0]))
@@ -397,7 +384,7 @@ def write_bad(folder: Path, made: Path) -> None:
     (folder / "cut.npz").write_bytes(whole[: len(whole) // 2])
     (folder / "changed.npz").write_bytes(whole.replace(np.float32(1).tobytes(), b"abcd", 1))
     with (
-        zipfile.ZipFile(made / "checkpoint.npz") as old,
+        zipfile.ZipFile(character_run / "checkpoint.npz") as old,
         zipfile.ZipFile(folder / "version.npz", "w") as new,
         zipfile.ZipFile(folder / "newer.npz", "w") as newer,
         zipfile.ZipFile(folder / "json.npz", "w") as broken,
@@ -464,8 +451,8 @@ def write_bad(folder: Path, made: Path) -> None:
         (["good.npz", "other.npz"], "unrecognized arguments"),
     ],
 )
-def test_bad_input_is_told_in_one_line(run, made, tmp_path, arguments, told):
-    write_bad(tmp_path, made)
+def test_bad_input_is_told_in_one_line(run, character_run, tmp_path, arguments, told):
+    write_bad(tmp_path, character_run)
     before = sorted(tmp_path.iterdir())
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
@@ -475,7 +462,7 @@ def test_bad_input_is_told_in_one_line(run, made, tmp_path, arguments, told):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_text_that_has_changed_is_refused(run, made, tmp_path):
+def test_a_text_that_has_changed_is_refused(run, character_run, tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     trained(folder)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from surprised import some_text, trained
+from surprised import caller, some_text
 
 import tensorgrad
 
@@ -23,33 +23,20 @@ from chars.corpus import Corpus
 from chars.surprise.printed import printed
 from chars.surprise.scored import Scored, scored
 from chars.surprise.summary import ALIKE, histogram, letter_frequencies, summarized
-from chars.surprise.words import named, nats
-from common.words import percent, visible
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
-    """A folder with text.txt and checkpoint.npz, not to be changed."""
-    folder = tmp_path_factory.mktemp("run")
-    trained(folder)
-    return folder
+from chars.surprise.words import named, nats, visible
+from common.words import percent
 
 
 @pytest.fixture
-def run(made, tmp_path, monkeypatch, capsys):
-    """`run(*arguments)` in an empty folder: status, stdout, stderr. CHECKPOINT stands for the one in `made`."""
+def run(character_run, tmp_path, monkeypatch, capsys):
+    """`run(*arguments)` in an empty folder; see `caller`."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = surprise.main([str(made / "checkpoint.npz") if a == "CHECKPOINT" else a for a in arguments])
-        return status, *capsys.readouterr()
-
-    return call
+    return caller(surprise.main, character_run, capsys)
 
 
 @pytest.fixture(scope="module")
-def found(made) -> Scored:
-    return scored(*load_model(made / "checkpoint.npz"), held_out(made))
+def found(character_run) -> Scored:
+    return scored(*load_model(character_run / "checkpoint.npz"), held_out(character_run))
 
 
 def held_out(folder: Path) -> str:
@@ -82,8 +69,8 @@ def test_the_figures_are_what_their_names_say(found):
     assert summary["baselines"]["uniform"] == pytest.approx(math.log(len(set(some_text(600)))))
 
 
-def test_a_trained_model_beats_what_knows_letters_alone(made, found):
-    summary = summarized(found, Corpus((made / "text.txt").read_text(encoding="utf-8")).train, 5)
+def test_a_trained_model_beats_what_knows_letters_alone(character_run, found):
+    summary = summarized(found, Corpus((character_run / "text.txt").read_text(encoding="utf-8")).train, 5)
     assert summary["mean"] < summary["baselines"]["letter_frequencies"] < summary["baselines"]["uniform"]
 
 
@@ -157,8 +144,8 @@ def test_a_place_says_where_it_is(found):
         assert place["probability"] == pytest.approx(math.exp(-place["nats"]))
 
 
-def test_the_likeliest_characters_come_first_with_their_probabilities(made, found):
-    model, vocabulary = load_model(made / "checkpoint.npz")
+def test_the_likeliest_characters_come_first_with_their_probabilities(character_run, found):
+    model, vocabulary = load_model(character_run / "checkpoint.npz")
     tokens = tensorgrad.tensor([[vocabulary.index(c) for c in found.text[:9]]])
     with tensorgrad.no_grad():
         scores = model(tokens).data[0, -1].astype(float)
@@ -181,11 +168,11 @@ def test_probabilities_and_costs_are_not_rounded_to_what_they_are_not():
     assert [nats(x) for x in (0, 1e-4, 0.01, 4.605)] == ["0.00", "0.0001", "0.01", "4.61"]
 
 
-def test_the_printed_report(run, made, found):
+def test_the_printed_report(run, character_run, found):
     status, out, err = run("CHECKPOINT", "--top", "3")
     assert (status, err) == (0, "")
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    text = f"held-out part of {made / 'text.txt'}"
+    text = f"held-out part of {character_run / 'text.txt'}"
     assert lines[1] == f"text: {text}, {len(found.nats):,} characters scored (the first is only read)"
     assert f"mean, nats {found.nats.mean():.3f} 3.595" in lines
     assert f"median, nats {np.median(found.nats):.3f} 2.85" in lines
@@ -207,11 +194,11 @@ def test_the_report_of_a_model_that_predicts_worse_than_chance():
     assert "perplexity, e ** mean              inf" in printed(summary)
 
 
-def test_json_has_everything_that_is_printed(run, made, found):
+def test_json_has_everything_that_is_printed(run, character_run, found):
     status, out, err = run("CHECKPOINT", "--json", "--top", "2", "-o", "page.html")
     assert (status, err) == (0, "")
     told = json.loads(out)
-    corpus = Corpus((made / "text.txt").read_text(encoding="utf-8"))
+    corpus = Corpus((character_run / "text.txt").read_text(encoding="utf-8"))
     expected = summarized(found, corpus.train, 2)
     assert {name: told[name] for name in expected} == json.loads(json.dumps(expected))
     assert printed(told) == run("CHECKPOINT", "--top", "2")[1].split("\n\npage:")[0]
@@ -226,8 +213,8 @@ def test_another_text(run):
     assert "text: other.txt, 10 characters scored" in out
 
 
-def test_a_model_trained_with_a_bug_says_so(run, made):
-    content = tensorgrad.load(made / "checkpoint.npz")
+def test_a_model_trained_with_a_bug_says_so(run, character_run):
+    content = tensorgrad.load(character_run / "checkpoint.npz")
     content["settings"]["bug"] = "unshifted"
     tensorgrad.save(content, "bug.npz")
     assert "after step 30, trained with the bug unshifted: 1 block, 2 heads, 16 wide" in run("bug.npz")[1]
@@ -264,9 +251,9 @@ def test_texts_that_cannot_be_scored(run, content, said):
     refused(run("CHECKPOINT", "--text", "text"), said)
 
 
-def test_checkpoints_that_are_none(run, made):
+def test_checkpoints_that_are_none(run, character_run):
     refused(run("none.npz"), "there is no file 'none.npz'")
-    whole = (made / "checkpoint.npz").read_bytes()
+    whole = (character_run / "checkpoint.npz").read_bytes()
     Path("half.npz").write_bytes(whole[: len(whole) // 2])
     refused(run("half.npz"), "'half.npz'", "damaged")
     np.savez("foreign.npz", a=np.ones(3))
@@ -276,8 +263,8 @@ def test_checkpoints_that_are_none(run, made):
     refused(run("."), "'.' is a folder")
 
 
-def test_a_model_whose_weights_are_nan(run, made):
-    content = tensorgrad.load(made / "checkpoint.npz")
+def test_a_model_whose_weights_are_nan(run, character_run):
+    content = tensorgrad.load(character_run / "checkpoint.npz")
     content["model"]["norm.weight"].data[:] = np.nan
     tensorgrad.save(content, "nan.npz")
     refused(run("nan.npz"), "the model's scores are not finite")
@@ -299,8 +286,8 @@ def test_a_page_that_cannot_be_written_costs_no_numbers(run):
     assert os.listdir() == ["file"]
 
 
-def test_the_text_of_the_training_is_gone_or_changed(run, made):
-    content = tensorgrad.load(made / "checkpoint.npz")
+def test_the_text_of_the_training_is_gone_or_changed(run, character_run):
+    content = tensorgrad.load(character_run / "checkpoint.npz")
     content["settings"]["text"] = "gone.txt"
     tensorgrad.save(content, "moved.npz")
     refused(run("moved.npz"), "there is no file 'gone.txt': give a text to score with --text FILE")

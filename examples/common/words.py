@@ -1,15 +1,10 @@
-"""Shares, characters and paragraphs as text."""
+"""Shares and paragraphs as text."""
 
 from __future__ import annotations
 
 import textwrap
 
 _TOGETHER = "\N{NO-BREAK SPACE}%"
-
-
-def visible(text: str) -> str:
-    """`text` on one line: what cannot be seen as Python writes it (\\n, \\t, \\x00), a backslash as two."""
-    return "".join(repr(character)[1:-1] for character in text)
 
 
 def percent(p: float) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from typing import Any
 
 import numpy as np
+from common.words import wrapped
 
 from depth_lab.initialisation import WEIGHTS
 from depth_lab.seeds import PLACES
@@ -43,7 +43,9 @@ def settings(summary: dict[str, Any]) -> str:
         f"Weights: {WEIGHTS[first['initialisation']]}. The scale multiplies them.",
         *_notes(summary["settings"], len(summary["seeds"])),
     ]
-    return "\n\n".join(["\n".join(aligned(rows)), *map(_wrapped, notes), *map(_clipping, summary["clipping"])])
+    return "\n\n".join(
+        ["\n".join(aligned(rows)), *(wrapped(note, _WIDE) for note in notes), *map(_clipping, summary["clipping"])]
+    )
 
 
 def _notes(found: list[dict[str, Any]], seeds: int) -> list[str]:
@@ -89,7 +91,7 @@ def stack(summary: dict[str, Any]) -> str:
         "\n".join([title, f"weights: {WEIGHTS[made['initialisation']]}"]),
         f"seed {summary['seeds'][0]}, loss {size(found['loss'])}",
         "\n".join(aligned(rows, words=())),
-        "\n".join(map(_wrapped, found["words"])),
+        "\n".join(wrapped(said, _WIDE) for said in found["words"]),
         "\n".join([*aligned(spreads), f"({_seeds(summary['seeds'])})"]),
         *map(_clipping, summary["clipping"]),
     ]
@@ -125,10 +127,6 @@ def _said(found: dict[str, Any]) -> str:
         f"All gradients are {size(after / before)} times what they were, and the cosine between before and after is "
         "1:\nclipping shortens and never turns, and first over last stays."
     )
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, _WIDE, break_long_words=False, break_on_hyphens=False)
 
 
 def _spread(found: dict[str, Any]) -> tuple[str, str, str]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from depth_lab.stack import Measured, Stack, measured
 
-PLACES = {"inputs": "at_inputs", "outputs": "at_outputs", "weights": "at_weights"}
-"""Where the first layer is compared with the last, and the property of `Measured` that says how they compare."""
+PLACES = ("inputs", "outputs", "weights")
+"""Where the first layer is compared with the last: `Measured` has an `at_...` for each."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def over_seeds(
 
 def spread(runs: Sequence[Measured], place: str) -> Spread:
     """First over last at one of `PLACES`, over the runs."""
-    ratios = np.array([getattr(run, PLACES[place]) for run in runs])
+    ratios = np.array([getattr(run, f"at_{place}") for run in runs])
     if np.isnan(ratios).any():
         return Spread(*3 * [float("nan")])
     ordered = np.sort(ratios)

@@ -84,6 +84,6 @@ def _described(stack: Stack) -> dict[str, Any]:
 
 def _ratios(runs: Sequence[Measured]) -> dict[str, Any]:
     return {
-        place: {**asdict(spread(runs, place)), "each": [getattr(run, name) for run in runs]}
-        for place, name in PLACES.items()
+        place: {**asdict(spread(runs, place)), "each": [getattr(run, f"at_{place}") for run in runs]}
+        for place in PLACES
     }

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common.words import percent, visible
+from common.words import percent
 
 from chars.surprise.printed import figures, limits, notes
 from chars.surprise.scored import Scored
 from chars.surprise.summary import ALIKE
-from chars.surprise.words import named, nats
+from chars.surprise.words import named, nats, visible
 from viz.kit.page import SCRIPTS, Page, assemble
 from viz.text import count
 

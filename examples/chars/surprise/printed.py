@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from common.words import percent, visible
+from common.words import percent
 
 from chars.surprise.summary import ALIKE
-from chars.surprise.words import named, nats
+from chars.surprise.words import named, nats, visible
 from viz.text import count, short
 
 _BAR = 24  # characters that the longest bar of the histogram takes

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from common.words import visible
-
 from viz.text import short
+
+
+def visible(text: str) -> str:
+    """`text` on one line: what cannot be seen as Python writes it (\\n, \\t, \\x00), a backslash as two."""
+    return "".join(repr(character)[1:-1] for character in text)
 
 
 def named(character: str) -> str:
