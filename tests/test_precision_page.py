@@ -55,7 +55,7 @@ def test_rows_are_the_histogram_whatever_the_chunks(monkeypatch):
     assert whole.zero == np.count_nonzero(values == 0)
     assert whole.odd == np.count_nonzero(~np.isfinite(values))
     assert (whole.rows[:, 0] == histogram(values)).all()
-    monkeypatch.setattr("precision_lab.page.binades._CHUNK", 1000)
+    monkeypatch.setattr("precision_lab.counts._AT_ONCE", 1000)
     assert (tally(values.reshape(2, -1) if len(values) % 2 == 0 else values, at).rows == whole.rows).all()
 
 

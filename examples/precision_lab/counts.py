@@ -66,7 +66,7 @@ def counted(values: np.ndarray | Iterable[np.ndarray], kind: Format, scale: floa
     """
     numbers = np.zeros(6, np.int64)
     products = np.zeros(3)  # of the array with what becomes of it, and of each with itself
-    for before in _parts(values):
+    for before in pieces(values):
         finite = np.isfinite(before)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             after = kind.rounded(before.astype(np.float64) * scale)
@@ -93,7 +93,7 @@ def histogram(values: np.ndarray | Iterable[np.ndarray]) -> np.ndarray:
     """How many of float32 numbers have each binary exponent: (277,) whole numbers, of LEAST to MOST. 2.0 to 4.0,
     without 4.0, have the exponent 1. Zeros, inf and nan are left out."""
     found = np.zeros(MOST - LEAST + 1, np.int64)
-    for part in _parts(values):
+    for part in pieces(values):
         size = np.abs(part)
         _, exponents = np.frexp(size[(size > 0) & np.isfinite(size)])
         found += np.bincount(exponents.astype(np.int64) - 1 - LEAST, minlength=len(found))
@@ -102,13 +102,13 @@ def histogram(values: np.ndarray | Iterable[np.ndarray]) -> np.ndarray:
 
 def scaled(values: np.ndarray | Iterable[np.ndarray], scale: float) -> Iterator[np.ndarray]:
     """float32 numbers multiplied by `scale`, in pieces: as float32, as a scaled loss makes them. One may become inf."""
-    for part in _parts(values):
+    for part in pieces(values):
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             yield (part.astype(np.float64) * scale).astype(np.float32)
 
 
-def _parts(values: np.ndarray | Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    """One array after the other, as float32, in pieces."""
+def pieces(values: np.ndarray | Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """One array after the other, as float32, in flat pieces of a size that fits into a processor's cache."""
     for array in [values] if isinstance(values, np.ndarray) else values:
         flat = np.asarray(array).reshape(-1)
         for start in range(0, flat.size, _AT_ONCE):

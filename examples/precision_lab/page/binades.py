@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from precision_lab.counts import LEAST, MOST
+from precision_lab.counts import LEAST, MOST, pieces
 from precision_lab.formats import Format
 
 Limit = tuple[int, float]
-"""m and the exponent of the least number that is beyond a limit, the exponent first."""
-
-_CHUNK = 1 << 20  # numbers that are looked at together
+"""The exponent and the m of the least number that is beyond a limit."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +64,14 @@ def cuts(kinds: Sequence[Format]) -> np.ndarray:
 
 def tally(values: np.ndarray, cuts: np.ndarray) -> Tally:
     """Count numbers of any shape, as float32."""
-    flat = np.asarray(values).reshape(-1)
     found = Tally(0, 0, 0, np.zeros((MOST - LEAST + 1, len(cuts)), np.int64))
-    for start in range(0, flat.size, _CHUNK):
-        found = found + _tally(flat[start : start + _CHUNK], cuts)
+    for piece in pieces(np.asarray(values)):
+        found = found + _tally(piece, cuts)
     return found
 
 
 def _tally(flat: np.ndarray, cuts: np.ndarray) -> Tally:
-    with np.errstate(over="ignore"):  # float64 beyond float32's range is inf
-        size = np.abs(flat.astype(np.float32))
+    size = np.abs(flat)
     finite = np.isfinite(size)
     m, exponents = np.frexp(size[finite & (size > 0)])
     cells = (exponents.astype(np.int64) - 1 - LEAST) * len(cuts) + np.searchsorted(cuts, 2 * m, side="right") - 1
