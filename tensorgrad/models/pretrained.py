@@ -1,0 +1,397 @@
+"""GPT-2's weights in the files that Hugging Face's `transformers` writes: `config.json` and `model.safetensors`, or
+several files with a `model.safetensors.index.json`. Reading needs the package safetensors and nothing else of theirs.
+
+The architecture is the same, the names differ (`_PARTS`), and the four linear layers of a block are stored as that
+package's `Conv1D`, which computes x @ weight + bias: their weights lie (in, out), where `nn.Linear` has (out, in).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorgrad.dtypes import as_dtype, default_float
+from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.nn.layers import Embedding, LayerNorm, Linear
+from tensorgrad.nn.parameter import Parameter
+from tensorgrad.node import new
+from tensorgrad.random import fork_rng
+from tensorgrad.serialization import _replace
+
+if TYPE_CHECKING:
+    from tensorgrad.models.gpt import GPT, GPTConfig
+
+_OP = "GPT.from_pretrained"
+_CONFIG, _WEIGHTS, _INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+_PREFIX = "transformer."  # before every name but the head's, in files of the model with a head
+
+_SIZES = {
+    "vocabulary": "vocab_size",
+    "context": "n_positions",
+    "blocks": "n_layer",
+    "heads": "n_head",
+    "width": "n_embd",
+}
+"""GPTConfig's fields, and the names that config.json has for them."""
+
+_FIXED = {
+    "activation_function": ("gelu_new",),
+    "layer_norm_epsilon": (1e-5,),
+    "scale_attn_weights": (True,),
+    "scale_attn_by_inverse_layer_idx": (False,),
+    "reorder_and_upcast_attn": (False, True),  # the order of the same operations, for float16
+    "add_cross_attention": (False,),
+}
+"""What else decides the numbers, with the values under which these are GPT's; the first is the one where none is."""
+
+_PARTS = {"ln_1": "norm1", "attn.c_attn": "attention.qkv", "attn.c_proj": "attention.proj"} | {
+    "ln_2": "norm2",
+    "mlp.c_fc": "mlp.up",
+    "mlp.c_proj": "mlp.down",
+}
+"""A block's layers: their name in the files, and here."""
+
+_MASKS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")  # the triangle of which token sees which, and what hides
+_BLOCK = re.compile(r"h\.(\d+)\.")
+_DTYPES = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}  # of BF16 the bits, which NumPy has no floats for
+_SHOWN = 3  # of a long list of names
+
+
+# -- loading -----------------------------------------------------------------------------------------------------------
+
+
+def load(kind: type[GPT], config_kind: type[GPTConfig], folder: Any, *, dropout: float = 0.0, dtype: Any = None) -> GPT:
+    """What `GPT.from_pretrained` says, as a `kind` whose config is a `config_kind`."""
+    found = default_float() if dtype is None else as_dtype(dtype)
+    if found.kind != "f":
+        raise DtypeError(f"{_OP}: parameters are floats, got dtype {found}")
+    path = _folder(_OP, folder)
+    sizes, tied = _read_config(path / _CONFIG)
+    config = config_kind(**sizes, dropout=dropout, bias=True, tied=tied)
+    stored = _listed(path)
+    _check_names(path, stored, config)
+
+    with fork_rng():  # the few numbers of the small model are no one's
+        model = kind(
+            replace(config, vocabulary=1, context=1, width=config.heads)
+        )  # its arrays are replaced by the file's
+    model.config = config
+    for name, where, turned in _layers(config):
+        layer = model.get_submodule(where)
+        _resize(layer, stored[f"{name}.weight"].shape[:: -1 if turned else 1])
+        for part in ("weight", "bias"):
+            if f"{name}.{part}" in stored:
+                array = stored[f"{name}.{part}"].read(found)
+                setattr(layer, part, Parameter(new(np.ascontiguousarray(array.T) if turned else array)))
+    if tied:
+        _resize(model.head, model.tokens.weight.shape)
+        model.head.weight = model.tokens.weight
+        _check_tied(path, stored, model.tokens.weight.data)
+    return model
+
+
+def _layers(config: GPTConfig) -> Iterator[tuple[str, str, bool]]:
+    """Each layer with parameters: its name in the files, its name in a GPT, and whether its weight lies (in, out)."""
+    yield "wte", "tokens", False
+    yield "wpe", "positions", False
+    for i in range(config.blocks):
+        for theirs, ours in _PARTS.items():
+            yield f"h.{i}.{theirs}", f"blocks.{i}.{ours}", "c_" in theirs
+    yield "ln_f", "norm", False
+    if not config.tied:
+        yield "lm_head", "head", False
+
+
+def _shapes(config: GPTConfig) -> dict[str, tuple[int, ...]]:
+    """The tensors that the files must hold, with their shapes there."""
+    V, T, C = config.vocabulary, config.context, config.width
+    widths = {"attn.c_attn": (C, 3 * C), "attn.c_proj": (C, C), "mlp.c_fc": (C, 4 * C), "mlp.c_proj": (4 * C, C)}
+    shapes: dict[str, tuple[int, ...]] = {"wte.weight": (V, C), "wpe.weight": (T, C)}
+    for i in range(config.blocks):
+        for part in _PARTS:
+            shapes[f"h.{i}.{part}.weight"] = widths.get(part, (C,))
+            shapes[f"h.{i}.{part}.bias"] = widths.get(part, (C,))[-1:]
+    shapes |= {"ln_f.weight": (C,), "ln_f.bias": (C,)}
+    return shapes if config.tied else {**shapes, "lm_head.weight": (V, C)}
+
+
+def _resize(layer: Any, shape: tuple[int, ...]) -> None:
+    """Let a layer's sizes be those of a weight of this shape, as nn.Linear has it."""
+    if isinstance(layer, Embedding):
+        layer.num_embeddings, layer.embedding_dim = shape
+    elif isinstance(layer, Linear):
+        layer.out_features, layer.in_features = shape
+    elif isinstance(layer, LayerNorm):
+        layer.normalized_shape = shape
+
+
+# -- config.json -------------------------------------------------------------------------------------------------------
+
+
+def _read_config(path: Path) -> tuple[dict[str, int], bool]:
+    """The sizes, by the names of GPTConfig's fields, and whether the head is the token table."""
+    content = _read_json(path)
+    where = f"{_OP}: {str(path)!r}"
+    kind = content.get("model_type")
+    if kind != "gpt2":
+        raise ValueError(f"{where} is of a model of type {_short(kind)}; only 'gpt2' has this architecture")
+    sizes = {}
+    for field, name in _SIZES.items():
+        if name == "n_positions" and name not in content:
+            name = "n_ctx"  # its older name
+        if name not in content:
+            raise ValueError(f"{where} does not say {_SIZES[field]!r}")
+        value = content[name]
+        if type(value) is not int or value < 1:
+            raise ValueError(f"{where}: {name!r} is {_short(value)}; it must be a whole number of 1 or more")
+        sizes[field] = value
+    inner, width = content.get("n_inner"), sizes["width"]
+    if width % sizes["heads"]:
+        raise ValueError(f"{where}: 'n_embd' is {width}, which 'n_head', {sizes['heads']}, does not divide")
+    if inner is not None and inner != 4 * width:
+        raise ValueError(
+            f"{where}: 'n_inner' is {_short(inner)}; GPT's blocks are 4 x 'n_embd' wide inside, {4 * width}"
+        )
+    for name, allowed in _FIXED.items():
+        value = content.get(name, allowed[0])
+        if isinstance(value, bool) != isinstance(allowed[0], bool) or value not in allowed:
+            raise ValueError(f"{where}: {name!r} is {_short(value)}; GPT computes with {allowed[0]!r} only")
+    tied = content.get("tie_word_embeddings", True)
+    if not isinstance(tied, bool):
+        raise ValueError(f"{where}: 'tie_word_embeddings' is {_short(tied)}; it must be true or false")
+    return sizes, tied
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    _check_file(path)
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{_OP}: {str(path)!r} is not JSON, or is damaged ({error})") from None
+    except OSError as error:
+        raise OSError(f"{_OP}: {str(path)!r} cannot be read ({error.strerror or error})") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{_OP}: {str(path)!r} holds {_short(content)}, not an object with names")
+    return content
+
+
+# -- the files of tensors ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A tensor in a file: its numbers start at the byte `offset`."""
+
+    path: Path
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+    def read(self, dtype: np.dtype) -> np.ndarray:
+        """Its numbers as an array of `dtype` of its own."""
+        if self.dtype not in _DTYPES:
+            raise DtypeError(
+                f"{_OP}: {self.name!r} in {str(self.path)!r} is of dtype {self.dtype}; weights of "
+                f"{', '.join(_DTYPES)} can be read"
+            )
+        count = int(np.prod(self.shape))
+        array = np.fromfile(self.path, _DTYPES[self.dtype], count, offset=self.offset)
+        if array.size != count:
+            raise ValueError(f"{_OP}: {str(self.path)!r} ends within {self.name!r}: it was changed while it was read")
+        if self.dtype == "BF16":
+            array = (array.astype(np.uint32) << 16).view(np.float32)  # the upper half of a float32
+        return array.astype(dtype, copy=False).reshape(self.shape)
+
+
+def _listed(folder: Path) -> dict[str, _Stored]:
+    """The tensors in the folder's files by their names without prefix, but for those that are no weights."""
+    in_one = (folder / _WEIGHTS).exists() or not (folder / _INDEX).exists()
+    names = [_WEIGHTS] if in_one else _shards(folder / _INDEX)
+    found: dict[str, _Stored] = {}
+    for file in names:
+        for stored in _headers(folder / file):
+            name = stored.name.removeprefix(_PREFIX)
+            if _MASKS.fullmatch(name):
+                continue
+            if name in found:
+                raise ValueError(
+                    f"{_OP}: {name!r} is in {str(folder)!r} twice: as {found[name].name!r} in "
+                    f"{found[name].path.name!r} and as {stored.name!r} in {file!r}"
+                )
+            found[name] = stored
+    return found
+
+
+def _shards(path: Path) -> list[str]:
+    """The names of the files that an index lists."""
+    files = _read_json(path).get("weight_map")
+    if not isinstance(files, dict) or not files or not all(isinstance(file, str) for file in files.values()):
+        raise ValueError(f"{_OP}: {str(path)!r} has no 'weight_map' from names of tensors to names of files")
+    for file in files.values():
+        if Path(file).name != file or not file.endswith(".safetensors"):
+            raise ValueError(f"{_OP}: {str(path)!r} names {_short(file)}, which is no .safetensors file in its folder")
+    return sorted(set(files.values()))
+
+
+def _headers(path: Path) -> Iterator[_Stored]:
+    """What a .safetensors file holds.
+
+    The package checks that the file is whole. The numbers are read without it, from where the header says: it would
+    map the file into memory, which then counts twice, and has no bfloat16 for NumPy.
+    """
+    _check_file(path)
+    package = _safetensors(_OP)
+    try:
+        with package.safe_open(path, framework="np"):
+            pass
+        with path.open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            header = json.loads(file.read(length))
+    except OSError as error:
+        raise OSError(f"{_OP}: {str(path)!r} cannot be read ({error.strerror or error})") from None
+    except Exception as error:  # the package has an exception of its own
+        with path.open("rb") as file:
+            pointer = file.read(40).startswith(b"version https://git-lfs")
+        hint = ": it is the pointer of Git LFS; fetch the file itself with git lfs pull" if pointer else ""
+        raise ValueError(
+            f"{_OP}: {str(path)!r} is no safetensors file, or is cut off or damaged ({error}){hint}"
+        ) from None
+    for name, entry in header.items():
+        if name != "__metadata__":
+            yield _Stored(path, name, entry["dtype"], tuple(entry["shape"]), 8 + length + entry["data_offsets"][0])
+
+
+def _check_names(folder: Path, stored: dict[str, _Stored], config: GPTConfig) -> None:
+    """Raise ValueError unless the files hold what a GPT of these sizes has, and nothing else."""
+    where = f"{_OP}: {str(folder)!r}"
+    blocks = {match[1] for match in map(_BLOCK.match, stored) if match}
+    if config.blocks > len(blocks):  # before the names of a billion blocks are listed
+        raise ValueError(
+            f"{where}: the config's 'n_layer' is {config.blocks}, and the weights are of {len(blocks)} blocks"
+        )
+    shapes = _shapes(config)
+    absent = [name for name in shapes if name not in stored]
+    if absent:
+        raise ValueError(f"{where} lacks {len(absent)} of {len(shapes)} tensors: {_some(absent)}")
+    allowed = {*shapes, "lm_head.weight"}
+    others = [found.name for name, found in stored.items() if name not in allowed]
+    if others:
+        raise ValueError(
+            f"{where} has {len(others)} tensors that no GPT-2 of {config.blocks} blocks has: {_some(others)}"
+        )
+    for name, found in stored.items():
+        wanted = shapes.get(name, shapes["wte.weight"])
+        if found.shape != wanted:
+            turned = found.shape == wanted[::-1] and len(wanted) == 2
+            hint = ": it is transposed; these files have such weights as (in, out)" if turned and "c_" in name else ""
+            raise ShapeError(
+                f"{where}: {found.name!r} has the shape {found.shape}, and by {_CONFIG} it must be {wanted}{hint}"
+            )
+
+
+def _check_tied(folder: Path, stored: dict[str, _Stored], table: np.ndarray) -> None:
+    head = stored.get("lm_head.weight")
+    if head is not None and not np.array_equal(head.read(table.dtype), table, equal_nan=True):
+        raise ValueError(
+            f"{_OP}: {str(folder)!r}: 'lm_head.weight' differs from 'wte.weight', and the head is tied: if it is meant "
+            f"to differ, set 'tie_word_embeddings' to false in {_CONFIG}"
+        )
+
+
+# -- saving ------------------------------------------------------------------------------------------------------------
+
+
+def save_pretrained(model: GPT, folder: str | os.PathLike[str]) -> None:
+    """Write `config.json` and `model.safetensors` into a folder, which is made if there is none: what
+    `GPT.from_pretrained` and Hugging Face's GPT2LMHeadModel read. Each file appears whole or not at all.
+
+    Raises ValueError for a model without biases, which these files have no place for.
+    """
+    op, config = "save_pretrained", model.config
+    if not config.bias:
+        raise ValueError(f"{op}: the model has no biases, which every GPT-2 of {_WEIGHTS} has: use tensorgrad.save")
+    package = _safetensors(op).numpy
+    path = _path(op, folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(f"{op}: {str(path)!r} is a file: give a folder") from None
+    state, arrays = model.state_dict(), {}
+    for name, where, turned in _layers(config):
+        for part in ("weight", "bias"):
+            if f"{where}.{part}" in state:
+                array = state[f"{where}.{part}"].data
+                prefix = "" if name == "lm_head" else _PREFIX
+                arrays[f"{prefix}{name}.{part}"] = np.ascontiguousarray(array.T if turned else array)
+    content = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "tie_word_embeddings": config.tied}
+    content |= {name: getattr(config, field) for field, name in _SIZES.items()} | {"n_ctx": config.context}
+    content |= {name: allowed[0] for name, allowed in _FIXED.items()} | {"n_inner": None}
+    content |= dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), config.dropout)
+    data = package.save(arrays, metadata={"format": "pt"})  # without which transformers refuses the file
+    _replace(path / _WEIGHTS, lambda file: file.write(data))
+    text = json.dumps(content, indent=2, sort_keys=True) + "\n"
+    _replace(path / _CONFIG, lambda file: file.write(text.encode()))
+
+
+# -- paths and words ---------------------------------------------------------------------------------------------------
+
+
+def _path(op: str, folder: Any) -> Path:
+    if not isinstance(folder, (str, os.PathLike)):
+        raise TypeError(f"{op}: takes the path of a folder, got a {type(folder).__name__}")
+    if "\0" in os.fspath(folder):
+        raise ValueError(f"{op}: {str(folder)!r} is no path: no name has the character '\\0' in it")
+    return Path(folder)
+
+
+def _folder(op: str, folder: Any) -> Path:
+    """The folder, which is there."""
+    path = _path(op, folder)
+    if not path.exists():
+        raise FileNotFoundError(f"{op}: there is no folder {str(path)!r}; files are read from this machine only")
+    if not path.is_dir():
+        raise NotADirectoryError(f"{op}: {str(path)!r} is a file: give the folder that it is in")
+    return path
+
+
+def _check_file(path: Path) -> None:
+    if path.is_file():
+        return
+    there = sorted(entry.name for entry in path.parent.iterdir() if entry.name != path.name)
+    hint = f"; there are {_some(there)}" if there else ", which is empty"
+    if path.name == _WEIGHTS and any(name.startswith("pytorch_model") for name in there):
+        hint = (
+            ", only a pickle, pytorch_model.bin, which can run code and is not read here: load it with transformers "
+            "and write it again with save_pretrained(folder, safe_serialization=True)"
+        )
+    raise FileNotFoundError(f"{_OP}: there is no file {path.name!r} in {str(path.parent)!r}{hint}")
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(map(_short, names[:_SHOWN]))
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+def _short(x: Any) -> str:
+    """`x` as it is written, where that is long its start."""
+    text = repr(x)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _safetensors(op: str) -> Any:
+    """The package, which only these files need."""
+    try:
+        import_module("safetensors.numpy")
+        return import_module("safetensors")
+    except ImportError:
+        raise ImportError(f"{op}: GPT-2's files need the package safetensors: pip install 'plusequals[gpt2]'") from None
