@@ -6,6 +6,7 @@ Shapes: B sequences in a batch, T tokens in a sequence, C the width, H heads, V 
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from tensorgrad.creation.filled import arange
 from tensorgrad.creation.sampling import multinomial
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import no_grad
+from tensorgrad.models import pretrained
 from tensorgrad.nn import functional as F
 from tensorgrad.nn import init
 from tensorgrad.nn.containers import ModuleList
@@ -142,6 +144,22 @@ class GPT(Module):
         self._initialize()
         if config.tied:
             self.head.weight = self.tokens.weight  # one tensor, used twice: its gradient is a sum
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str], *, dropout: float = 0.0, dtype: Any = None) -> GPT:
+        """GPT-2 with the weights in a folder as Hugging Face has it: `config.json` and `model.safetensors`.
+
+        dropout  as GPTConfig has it; that of config.json is of no account
+        dtype    of the parameters: by default the default of floats, whatever the files have
+
+        The model is as a new one otherwise: in training mode. Nothing is fetched, and the package's random generator
+        stays where it is.
+
+        Raises FileNotFoundError for a folder or a file that is missing; ImportError without the package safetensors;
+        ValueError, naming the file, for one that is damaged or of a model with another architecture, and for tensors
+        that are missing or none of GPT-2's; ShapeError for one of another shape than config.json says.
+        """
+        return pretrained.load(cls, GPTConfig, folder, dropout=dropout, dtype=dtype)
 
     def _initialize(self) -> None:
         """Weights from N(0, 0.02), biases 0. What adds to the residual stream starts smaller, by the root of how many
