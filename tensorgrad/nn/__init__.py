@@ -28,12 +28,14 @@ from tensorgrad.nn.losses import (
     HuberLoss,
     KLDivLoss,
     L1Loss,
+    LinearCrossEntropyLoss,
     MSELoss,
     NLLLoss,
     SmoothL1Loss,
 )
 from tensorgrad.nn.module import Module
 from tensorgrad.nn.parameter import Parameter
+from tensorgrad.ops.linear_cross_entropy import LinearCrossEntropyOptions
 
 __all__ = [
     "ELU",
@@ -52,6 +54,8 @@ __all__ = [
     "LayerNorm",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",

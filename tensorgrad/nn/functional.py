@@ -11,6 +11,7 @@ from tensorgrad.ops.dropout import dropout
 from tensorgrad.ops.embedding import embedding, one_hot
 from tensorgrad.ops.functions import tanh
 from tensorgrad.ops.linear import linear
+from tensorgrad.ops.linear_cross_entropy import linear_cross_entropy
 from tensorgrad.ops.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -40,6 +41,7 @@ __all__ = [
     "layer_norm",
     "leaky_relu",
     "linear",
+    "linear_cross_entropy",
     "log_softmax",
     "logsigmoid",
     "mse_loss",

@@ -5,8 +5,14 @@ reduction  "mean" or "sum" of all losses, or "none" for each of them
 
 from __future__ import annotations
 
+from math import prod
+from typing import Any
+
+from tensorgrad.errors import ShapeError
 from tensorgrad.nn import functional as F
+from tensorgrad.nn.layers import Linear
 from tensorgrad.nn.module import Module
+from tensorgrad.ops.linear_cross_entropy import LinearCrossEntropyOptions
 from tensorgrad.ops.targets import REDUCTIONS, check_reduction
 from tensorgrad.tensor import Tensor
 
@@ -97,6 +103,58 @@ class CrossEntropyLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
+        )
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """CrossEntropyLoss of a linear layer's scores, which are never held all at once: from rows (N, in_features).
+
+    out_features  of losses at several places: () for targets (N,), (d1, ...) for targets (N, d1, ...)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        super().__init__(weight, reduction)
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise ShapeError(
+                f"LinearCrossEntropyLoss: weight of shape {tuple(weight.shape)} for {num_classes} classes: give one "
+                "weight a class"
+            )
+        self.num_classes, self.out_features = num_classes, tuple(out_features)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
+        self.linear = Linear(in_features, prod(self.out_features, start=num_classes), bias, device, dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        linear_weight, linear_bias = self.linear.weight, self.linear.bias
+        if self.out_features:
+            shape = (self.num_classes, *self.out_features)
+            linear_weight = linear_weight.reshape(*shape, self.linear.in_features)
+            linear_bias = None if linear_bias is None else linear_bias.reshape(shape)
+        return F.linear_cross_entropy(
+            input,
+            linear_weight,
+            target,
+            linear_bias=linear_bias,
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
         )
 
 
