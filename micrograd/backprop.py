@@ -66,7 +66,9 @@ _turn = threading.RLock()
 _open_passes: dict[int, list[Node]] = {}  # by id; adding and deleting a key is safe between threads
 
 
-def chain_rule(root: Node, seed: Any, stop: Iterable[Node] = ()) -> Generator[Contribution, None, None]:
+def chain_rule(
+    root: Node, seed: Any, stop: Iterable[Node] = (), done: Callable[[Node], None] | None = None
+) -> Generator[Contribution, None, None]:
     """Yield every contribution of one backward pass; combine each into `parent.grad` before asking for the next.
 
     The first is the seed, (None, root, seed). The gradient of a node with parents lives for one pass and is
@@ -74,6 +76,8 @@ def chain_rule(root: Node, seed: Any, stop: Iterable[Node] = ()) -> Generator[Co
     so its gradient is complete: that is what the topological order is for.
 
     The walk ends at nodes in `stop`: they receive, and what becomes of their gradients is the caller's concern.
+    `done` is called with each node that has parents once all that it sends has been taken: what it holds for this pass
+    may be released then.
 
     Raises RuntimeError when another pass over some of the same nodes is still open: two that interleave would
     clear and send each other's gradients.
@@ -97,6 +101,8 @@ def chain_rule(root: Node, seed: Any, stop: Iterable[Node] = ()) -> Generator[Co
             if node.grad is not empty:  # a node that nothing reached, below an operation without a rule, sends nothing
                 for parent, sent in node._contributions():
                     yield node, parent, sent
+            if done is not None and node._prev:
+                done(node)
     finally:
         del _open_passes[id(order)]
         for node, earlier in hooked.items():  # of a pass that was given up

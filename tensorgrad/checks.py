@@ -57,7 +57,7 @@ def debug(on: bool = True) -> Iterator[None]:
 
 def gradient(node: Any) -> None:
     """Raise AssertionError unless the gradient of `node` has the shape and dtype of its data."""
-    g, data = node.grad, node.data
+    g, data = node._grad, node._data
     if g is None or g.shape != data.shape or g.dtype != data.dtype:
         found = "no gradient" if g is None else f"a gradient of shape {g.shape}, {g.dtype}"
         raise AssertionError(
@@ -69,17 +69,17 @@ def gradient(node: Any) -> None:
 def contribution(node: Any, parent: Any, sent: np.ndarray) -> None:
     """Raise AssertionError unless `sent` has the shape of the operand, or of the result it was broadcast to; and
     RuntimeError for nan in it, if that is watched for."""
-    if sent.shape not in (parent.data.shape, node.data.shape):
+    if sent.shape not in (parent._data.shape, node._data.shape):
         raise AssertionError(
             f"{node._op}: the rule sent a contribution of shape {sent.shape} to an operand of shape "
-            f"{parent.data.shape}; the result has shape {node.data.shape}"
+            f"{parent._data.shape}; the result has shape {node._data.shape}"
         )
     if _watching and sent.dtype.kind == "f" and np.isnan(sent).any():
-        had = "held nan already: look at what sent it" if np.isnan(node.grad).any() else "held none: it arose here"
+        had = "held nan already: look at what sent it" if np.isnan(node._grad).any() else "held none: it arose here"
         places = [i for i, other in enumerate(node._prev) if other is parent]
         raise RuntimeError(
-            f"anomaly: {node._op!r}, which gave a result of shape {node.data.shape}, sent nan to its operand "
-            f"{' and '.join(map(str, places))}, counted from 0, of shape {parent.data.shape}; the gradient of the "
+            f"anomaly: {node._op!r}, which gave a result of shape {node._data.shape}, sent nan to its operand "
+            f"{' and '.join(map(str, places))}, counted from 0, of shape {parent._data.shape}; the gradient of the "
             f"result {had}"
         )
 

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
-State = tuple[bool, str, bool]
-"""`enabled`, `why` and `inference` of a `_Mode`."""
+State = tuple[bool, str, bool, bool]
+"""`enabled`, `why`, `inference` and `lean` of a `_Mode`."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,6 +22,7 @@ class _Mode(threading.local):
     enabled    whether operations are recorded
     why        "no_grad" where constants should remember that they were cut off by it, "" otherwise
     inference  whether `inference_mode` is on
+    lean       whether the graph keeps what its rules need and no more, see `lean_graph`
     outer      by the id of each switch in a `with`: what it was outside, once for each `with` that is open. Not one
                stack for all: a generator may stop inside its own `with`, so that others end before it
     """
@@ -30,6 +31,7 @@ class _Mode(threading.local):
         self.enabled = True
         self.why = ""
         self.inference = False
+        self.lean = False
         self.outer: dict[int, list[State]] = {}
 
     def set(self, enabled: bool, inference: bool = False) -> None:
@@ -39,11 +41,11 @@ class _Mode(threading.local):
 
     @property
     def state(self) -> State:
-        return self.enabled, self.why, self.inference
+        return self.enabled, self.why, self.inference, self.lean
 
     @state.setter
     def state(self, state: State) -> None:
-        self.enabled, self.why, self.inference = state
+        self.enabled, self.why, self.inference, self.lean = state
 
 
 _mode = _Mode()
@@ -158,6 +160,22 @@ class enable_grad(_Plain):
 
     def _switch(self) -> None:
         _mode.set(True)
+
+
+class lean_graph(_Plain):
+    """Inside, the graph keeps the arrays that its rules need for the backward pass and no others.
+
+    Otherwise it keeps the data of every result, since they are there to be looked at. Here a result's data lives as
+    long as the program holds the tensor, or a rule the array; its place in the graph is taken by a stand-in that has
+    its shape and dtype. So there is nothing to draw or to step through, and gradients of results are released as soon
+    as they are sent on (`backward(keep_grads=True)` and `retain_grad` keep them). The leaves' gradients are the same,
+    bit for bit.
+
+    Use as `with lean_graph():`, `@lean_graph()` or `@lean_graph`, as `no_grad`.
+    """
+
+    def _switch(self) -> None:
+        _mode.lean = True
 
 
 class inference_mode(_Switch):

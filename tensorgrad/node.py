@@ -17,7 +17,7 @@ import numpy as np
 
 from micrograd.backprop import Node, is_passing, move_hooks, topological_order
 from micrograd.scopes import current_scope, open_scopes
-from tensorgrad import checks, cuts, lift, selection, sharing, versions
+from tensorgrad import checks, cuts, lean, lift, selection, sharing, versions
 from tensorgrad.dtypes import is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import ChangedError, DtypeError, ShapeError
 from tensorgrad.grad_mode import _mode
@@ -37,8 +37,12 @@ quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
 """Decorates what computes, forward and backward: inf and nan are answers here, as in torch, and NumPy does not warn."""
 
 
-_WEAK = ("_cuts", "_kin")
-"""Fields of weak references, which a copy does not take over."""
+_OF_ONE_NODE = ("_cuts", "_kin", "_core")
+"""Fields that a copy does not take over: weak references, and the stand-in in a lean graph."""
+
+
+class Several(list[np.ndarray]):
+    """Contributions of a joint rule to one operand that are to be added one by one, in this order."""
 
 
 class ArrayNode(Node):
@@ -68,6 +72,9 @@ class ArrayNode(Node):
     _reshaped: int = 0  # when its data was last replaced by data of another shape
     _scaled_by: float = 1.0  # of a loss: by a GradScaler, which divides the gradients by it again
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
+    _core: ArrayNode | None = None  # what stands for it in a lean graph, see `lean`
+    _retained: bool = False  # whether a pass that releases gradients is to leave this one
+    _released: bool = False  # whether the last pass that came here has released its gradient
 
     _result_class: ClassVar[type[ArrayNode]]
     """What operations return: Tensor. (tensor.py sets it: its methods are built from functions that need it.)"""
@@ -83,6 +90,8 @@ class ArrayNode(Node):
         """The gradient. Warns where it is None although a backward pass has been run: that pass did not come here."""
         grad = self._grad
         if grad is None:
+            if self._core is not None and self._core._grad is not None:
+                return self._core.grad
             if self._requires_grad and self._time < clock.last_pass and not is_passing():
                 warn(_no_gradient(self))
         elif self._prev and (grad.base is not None or not grad.flags.writeable) and not is_passing():
@@ -118,9 +127,7 @@ class ArrayNode(Node):
 
     def __getstate__(self) -> Any:
         fields, slots = super().__getstate__()
-        return {
-            name: x for name, x in (fields or {}).items() if name not in ("_cuts", "_kin")
-        }, slots  # weak references stay here
+        return {name: x for name, x in (fields or {}).items() if name not in _OF_ONE_NODE}, slots
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._prev:
@@ -161,7 +168,7 @@ class ArrayNode(Node):
         for name in ("_data", "_op", "_prev", "_rules", "_requires_grad", "_time"):
             setattr(self, name, getattr(result, name))
         self._scope = result._scope
-        self._grad = None
+        self._grad = self._core = None
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -169,6 +176,8 @@ class ArrayNode(Node):
             self._grad = None
             if self._live is not None:
                 self._live = None
+            if self._released:
+                self._released = False
             if not self._prev:
                 self._time = clock.now  # from here on its absence is no news until the next pass
             return
@@ -213,7 +222,12 @@ class ArrayNode(Node):
         rules = self._rules
         if type(rules) is not tuple:
             sent = zip(self._prev, rules(g), strict=True)
-            return [_delivered(self, parent, s) for parent, s in sent if s is not None and parent._requires_grad]
+            return [
+                _delivered(self, parent, one)
+                for parent, s in sent
+                if s is not None and parent._requires_grad
+                for one in (s if type(s) is Several else (s,))
+            ]
         if self._live is not None or self._op in SELECTING:
             pairs = [(p, rule) for p, rule in zip(self._prev, rules, strict=True) if rule is not None]
             screened = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if p._requires_grad])
@@ -278,10 +292,13 @@ def record(op: str, data: Any, *edges: tuple[ArrayNode, Rule]) -> Tensor:
         data = lift.own(op, data, [operand._data for operand, _ in edges], tracked)
     if not tracked:
         return constant(op, data, [operand for operand, _ in edges])
+    parents = [operand for operand, _ in edges]
+    if _mode.lean and data.dtype.kind != "O":
+        parents = [lean.stand_in(operand) for operand in parents]
     out = new(
         data,
         op,
-        tuple([operand for operand, _ in edges]),
+        tuple(parents),
         tuple([rule if operand._requires_grad else None for operand, rule in edges]),
         True,
     )
@@ -385,6 +402,11 @@ def operand(x: Any, op: str, beside: ArrayNode | None = None) -> Tensor:
 
 
 def _no_gradient(x: ArrayNode) -> str:
+    if lean.in_graph(x)._released:
+        return (
+            f"{describe(x)} has no gradient: the last backward pass released those of results as it went (keep_grads="
+            "False, or a lean graph): call retain_grad() on the tensor before, or keep all of them"
+        )
     return (
         f"{describe(x)} has no gradient: the last backward pass did not reach it; tensorgrad.explain(tensor) says "
         "where the graph was cut"

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from micrograd.backprop import reached
+from tensorgrad import lean
+from tensorgrad.grad_mode import _mode
 from tensorgrad.node import ArrayNode, record, record_joint
 
 if TYPE_CHECKING:
@@ -31,14 +33,13 @@ def record_outputs(op: str, arrays: Sequence[np.ndarray], parents: tuple[ArrayNo
         return [record_joint(op, arrays[0], parents, lambda g: rule([g]))]
     ends = np.cumsum([array.size for array in arrays]).tolist()
     spans = [slice(end - array.size, end) for array, end in zip(arrays, ends, strict=True)]
-    results: list[weakref.ref[Tensor]] = []
+    results: list[list[weakref.ref[Tensor]]] = []
 
     def joint(g: np.ndarray) -> Sequence[np.ndarray | None]:
-        living = [ref() for ref in results]
         return rule(
             [
-                g[span].reshape(shape).astype(dtype, copy=False) if result is not None and reached(result) else None
-                for result, span, (shape, dtype) in zip(living, spans, kinds, strict=True)
+                g[span].reshape(shape).astype(dtype, copy=False) if any(map(_reached, nodes)) else None
+                for nodes, span, (shape, dtype) in zip(results, spans, kinds, strict=True)
             ]
         )
 
@@ -47,8 +48,15 @@ def record_outputs(op: str, arrays: Sequence[np.ndarray], parents: tuple[ArrayNo
     found = [
         record("output", array, (together, _placed(span, size))) for array, span in zip(arrays, spans, strict=True)
     ]
-    results += map(weakref.ref, found)
+    for x in found:
+        nodes = [x, lean.stand_in(x)] if _mode.lean else [x]  # in a lean graph either may receive
+        results.append([weakref.ref(node) for node in nodes])
     return found
+
+
+def _reached(result: weakref.ref[Tensor]) -> bool:
+    node = result()
+    return node is not None and (reached(node) or node._released)
 
 
 def _placed(span: slice, size: int) -> Callable[[np.ndarray], np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from micrograd.backprop import add_hook, chain_rule, deliver
 from micrograd.scopes import current_scope, open_scopes
-from tensorgrad import cuts, lift, sharing
+from tensorgrad import cuts, lean, lift, sharing
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import is_grad_enabled, no_grad
@@ -95,12 +95,23 @@ class Tensor(Operators):
 
     # -- backpropagation -------------------------------------------------------------------------------------------
 
-    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        *,
+        keep_grads: bool | None = None,
+    ) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf it depends on, and set it on the others.
 
         gradient      the seed, of this tensor's shape; may be left out for a tensor of one element, where it is 1
-        retain_graph  changes nothing: a graph may always be walked again
+        retain_graph  a graph may be walked again, unless this is False: then every rule is released, with the arrays
+                      that it holds, once it has sent, and another pass raises RuntimeError
         create_graph  not here
+        keep_grads    False: the gradients of results are released once they have been sent on, but for those of
+                      tensors on which `retain_grad` was called. Left out: they are kept, to be looked at, unless the
+                      graph was recorded under `lean_graph`
 
         Raises RuntimeError for a tensor that requires no gradient, or of several elements without `gradient`;
         ShapeError for a gradient of another shape; NotImplementedError for `create_graph`. Warns where a loss takes
@@ -108,11 +119,12 @@ class Tensor(Operators):
         """
         refuse_second_derivatives("backward", create_graph)
         seed = self._seed(gradient)
+        keep = not lean.is_lean(self) if keep_grads is None else bool(keep_grads)
         warn_of_broadcast_loss(self)
         if watchers:
             begins((self,))
         with np.errstate(over="ignore", invalid="ignore"):  # of the += itself: inf - inf is nan
-            deliver(chain_rule(self, seed))
+            deliver(chain_rule(lean.in_graph(self), seed, done=lean.done(keep, retain_graph is not False)))
         passed((self,))
         if watchers:
             ended((self,))
@@ -152,9 +164,11 @@ class Tensor(Operators):
         return self
 
     def retain_grad(self) -> None:
-        """Does nothing: results keep their gradients. Raises RuntimeError for a tensor that requires none."""
+        """Keep the gradient of this result also in a pass that releases them (`keep_grads=False`, a lean graph); else
+        they are kept anyway. Raises RuntimeError for a tensor that requires none."""
         if not self._requires_grad:
             raise RuntimeError(f"retain_grad: {describe(self)} requires no gradient, so there will be none to keep")
+        lean.in_graph(self)._retained = True
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in each backward pass, once the gradient of this tensor in that pass is complete.
@@ -170,7 +184,8 @@ class Tensor(Operators):
         if not callable(hook):
             raise TypeError(f"register_hook: takes a function of the gradient, got a {type(hook).__name__}")
 
-        itself = weakref.ref(self)  # the hook must not keep alive what it hangs on
+        node = lean.in_graph(self)
+        itself = weakref.ref(node)  # the hook must not keep alive what it hangs on
 
         def called(grad: np.ndarray) -> np.ndarray | None:
             shown = grad.view()
@@ -185,7 +200,7 @@ class Tensor(Operators):
             replaced(itself(), array)
             return array
 
-        return RemovableHandle(add_hook(self, called))
+        return RemovableHandle(add_hook(node, called))
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -291,4 +306,11 @@ def refuse_second_derivatives(op: str, create_graph: bool) -> None:
         )
 
 
+class _TensorStandIn(lean.StandIn, Tensor):
+    """See `lean`."""
+
+    __slots__ = ()
+
+
 ArrayNode._result_class = Tensor
+lean.StandIn.of_class = _TensorStandIn

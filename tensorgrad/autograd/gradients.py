@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver, gradients_kept, has_hooks, topological_order
+from tensorgrad.lean import done, in_graph, is_lean
 from tensorgrad.node import describe, new
 from tensorgrad.noise import warn_of_broadcast_loss
 from tensorgrad.tensor import Tensor, refuse_second_derivatives
@@ -18,7 +19,9 @@ from tensorgrad.watching import begins, ended, watchers
 class Together(Node):
     """A root above several tensors, which sends each of them its seed: one pass then serves them all."""
 
-    __slots__ = ("__weakref__", "_op", "_prev", "_seeds", "data", "grad")
+    __slots__ = ("__weakref__", "_op", "_prev", "_rules", "_seeds", "data", "grad")
+
+    _retained = True  # there is nothing to release
 
     def __init__(self, roots: Sequence[Tensor], seeds: Sequence[np.ndarray]) -> None:
         self._prev = tuple(roots)
@@ -30,10 +33,15 @@ class Together(Node):
         return list(zip(self._prev, self._seeds, strict=True))
 
 
-def pass_back(roots: Sequence[Tensor], seeds: Sequence[np.ndarray], stop: Sequence[Node] = ()) -> None:
-    """One backward pass from several tensors, which ends at those in `stop`."""
+def pass_back(
+    roots: Sequence[Tensor],
+    seeds: Sequence[np.ndarray],
+    stop: Sequence[Node] = (),
+    done: Callable[[Node], None] | None = None,
+) -> None:
+    """One backward pass from several tensors, which ends at those in `stop`; `done` as for `chain_rule`."""
     with np.errstate(over="ignore", invalid="ignore"):  # of the += itself: inf - inf is nan
-        deliver(chain_rule(Together(roots, seeds), True, stop))
+        deliver(chain_rule(Together([in_graph(x) for x in roots], seeds), True, stop, done))
 
 
 def backward(
@@ -41,12 +49,13 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    *,
+    keep_grads: bool | None = None,
 ) -> None:
     """Add to every leaf the gradient of the sum of `tensors`, each weighted with its entry in `grad_tensors`.
 
-    A graph may always be walked again, so `retain_graph` changes nothing.
-
-    Raises and warns as `Tensor.backward` does; NotImplementedError for `create_graph`.
+    `retain_graph` and `keep_grads` are as in `Tensor.backward`: with False, what rules hold and the gradients of
+    results are released on the way. Raises and warns as `Tensor.backward` does; NotImplementedError for `create_graph`.
     """
     refuse_second_derivatives("backward", create_graph)
     roots = _listed(tensors)
@@ -55,7 +64,8 @@ def backward(
         warn_of_broadcast_loss(root)
     if watchers:
         begins(roots)
-    pass_back(roots, seeds)
+    keep = not any(map(is_lean, roots)) if keep_grads is None else bool(keep_grads)
+    pass_back(roots, seeds, done=done(keep, retain_graph is not False))
     passed(roots)
     if watchers:
         ended(roots)
@@ -74,6 +84,7 @@ def grad(
     """The gradients of the (weighted) sum of `outputs` with respect to `inputs`, as constants. No `.grad` changes.
 
     inputs             leaves or results; those that the outputs do not depend on get None with `allow_unused`
+    retain_graph       False: what rules hold is released on the way, and the graph cannot be walked again
     grad_outputs       one gradient for each output; may be left out for those of one element
     materialize_grads  zeros in the place of None
 
@@ -89,7 +100,7 @@ def grad(
                 "detach() and no_grad() on the way to it"
             )
     seeds = _seeds("grad", roots, grad_outputs)
-    found = gradients(roots, seeds, wanted)
+    found = gradients(roots, seeds, wanted, done(True, retain_graph is not False))
     results = []
     for i, (x, g) in enumerate(zip(wanted, found, strict=True)):
         if g is None and materialize_grads:
@@ -103,11 +114,17 @@ def grad(
     return tuple(results)
 
 
-def gradients(roots: Sequence[Tensor], seeds: Sequence[np.ndarray], wanted: Sequence[Tensor]) -> list[Any]:
+def gradients(
+    roots: Sequence[Tensor],
+    seeds: Sequence[np.ndarray],
+    wanted: Sequence[Tensor],
+    done: Callable[[Node], None] | None = None,
+) -> list[Any]:
     """An array for each tensor in `wanted`, None where nothing arrives. All gradients in the graph are put back."""
+    roots, wanted = [in_graph(x) for x in roots], [in_graph(x) for x in wanted]
     order = topological_order(Together(roots, seeds))[:-1]
     with gradients_kept(dict.fromkeys([*order, *wanted])):
-        pass_back(roots, seeds, _lowest(wanted, order))
+        pass_back(roots, seeds, _lowest(wanted, order), done)
         return [None if x._grad is None else x._grad.copy() for x in wanted]  # a rule may send two nodes one array
 
 

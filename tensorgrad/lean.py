@@ -1,0 +1,109 @@
+"""A graph that keeps what its rules need and no more, see `grad_mode.lean_graph`.
+
+Rules hold arrays, not tensors. So the data of a result stays alive where a rule holds the array, where the program
+holds the tensor, and otherwise only because the graph holds the tensor, as the operand of another. In a lean graph the
+operand's place is taken by a stand-in: a node with the same operands and rules, the same shape and dtype, and no data.
+The tensor that the program holds becomes a handle: its data ends with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from micrograd.backprop import Node, move_hooks
+
+
+def stand_in(x: Any) -> Any:
+    """What takes the place of `x` among the operands in a lean graph: always the same for one tensor.
+
+    A leaf that takes a gradient stands for itself, and so does a result whose rule is the user's: that reads the
+    gradient of this very tensor.
+    """
+    if x._requires_grad and (not x._prev or x._closure is not None):
+        return x
+    core = x._core
+    if core is None or core._requires_grad is not x._requires_grad:
+        core = x._core = _without_data(x)
+    return core
+
+
+def in_graph(x: Any) -> Any:
+    """The node of the graph that `x` is a handle of; itself, if it is none."""
+    return x if x._core is None else x._core
+
+
+def _without_data(x: Any) -> Any:
+    core = object.__new__(StandIn.of_class)
+    core._data = np.broadcast_to(np.zeros((), x._data.dtype), x._data.shape)  # one element, whatever the shape
+    core._grad = None
+    for name in ("_op", "_prev", "_rules", "_requires_grad", "_time", "_used", "_scope"):
+        setattr(core, name, getattr(x, name))
+    if x.label:
+        core.label = x.label
+    for name in ("_cuts", "_checksums", "_scaled_by", "_retained"):
+        if name in x.__dict__:
+            setattr(core, name, x.__dict__[name])
+    if x._hooks is not None:
+        move_hooks(x, core)
+    return core
+
+
+class StandIn:
+    """What Tensors that are stand-ins have instead of data."""
+
+    __slots__ = ()
+
+    of_class: ClassVar[type]
+    """The class of stand-ins. (tensor.py sets it: it is a Tensor, which is made of what needs this file.)"""
+
+    @property
+    def data(self) -> NoReturn:
+        """Raises RuntimeError."""
+        raise RuntimeError(
+            f"the result of {self._op!r} of shape {self._data.shape} was recorded in a lean graph, which keeps no data "  # type: ignore[attr-defined]
+            "to look at: record it without lean_graph()"
+        )
+
+
+# -- what a backward pass may release as it goes -----------------------------------------------------------------------
+
+
+def done(keep_grads: bool, retain_graph: bool) -> Callable[[Node], None] | None:
+    """What a pass does with a node once it has sent: see `Tensor.backward`."""
+    if not retain_graph:
+        return release_rule if keep_grads else release
+    return None if keep_grads else release_grad
+
+
+def is_lean(root: Any) -> bool:
+    """Whether the graph of `root` has stand-ins."""
+    return any(isinstance(x, StandIn) for x in root._prev)
+
+
+def release_grad(node: Any) -> None:
+    """Forget the gradient of a result, unless `retain_grad` asked for it."""
+    if not node._retained:
+        node.grad = None
+        node._released = True
+
+
+def release_rule(node: Any) -> None:
+    """Forget the rule and all arrays in it: the graph cannot be walked again."""
+    if node._closure is None:
+        node._rules = _released
+
+
+def release(node: Any) -> None:
+    """Forget both."""
+    release_grad(node)
+    release_rule(node)
+
+
+def _released(g: np.ndarray) -> NoReturn:
+    raise RuntimeError(
+        "backward: this graph has been walked with retain_graph=False, which releases what its rules need: leave that "
+        "out to walk it again, or run the forward pass again"
+    )

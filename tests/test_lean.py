@@ -1,0 +1,288 @@
+"""What a backward pass may release: gradients of results, rules, and, in a lean graph, the data of results."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import tensorgrad as tg
+import tensorgrad.nn.functional as F
+from micrograd.backprop import topological_order
+from tensorgrad.models import GPT, GPTConfig
+from tensorgrad.utils.checkpoint import checkpoint
+
+CONFIG = GPTConfig(vocabulary=11, context=6, blocks=2, heads=2, width=8, dropout=0.2)
+
+
+def gpt_loss(lean: bool) -> tuple[GPT, tg.Tensor]:
+    tg.manual_seed(3)
+    model = GPT(CONFIG)
+    tokens = tg.tensor([[1, 2, 3, 4, 5], [5, 4, 10, 0, 0]])
+    with tg.lean_graph() if lean else tg.enable_grad():
+        return model, F.cross_entropy(model(tokens).flatten(0, 1), tg.tensor([2, 3, 4, 5, 6, 4, 10, 0, 0, 1]))
+
+
+def gradients(model: GPT) -> list[np.ndarray]:
+    return [p.grad for p in model.parameters()]
+
+
+def same(found: list[np.ndarray], wanted: list[np.ndarray]) -> None:
+    for f, w in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(f, w)
+
+
+# -- gradients and rules are released ----------------------------------------------------------------------------------
+
+
+def test_without_keep_grads_only_the_leaves_have_gradients() -> None:
+    model, loss = gpt_loss(False)
+    loss.backward()
+    wanted = gradients(model)
+    results = [x for x in topological_order(loss) if x._prev]
+    assert all(x._held_grad is not None for x in results)
+    model.zero_grad()
+    loss.backward(keep_grads=False)
+    same(gradients(model), wanted)
+    assert all(x._held_grad is None for x in results)
+
+
+def test_retain_grad_keeps_the_gradient_of_one_result() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    y, z = x * 2, x * 3
+    y.retain_grad()
+    (y * z).sum().backward(keep_grads=False)
+    assert y.grad.tolist() == [3, 6]
+    with pytest.warns(UserWarning, match="released those of results as it went"):
+        assert z.grad is None
+
+
+@pytest.mark.parametrize("lean", [False, True])
+def test_an_operation_with_several_results_knows_which_were_reached_though_their_gradients_are_released(
+    lean: bool,
+) -> None:
+    seen = []
+
+    class Two(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):  # noqa: ANN001, ANN205
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):  # noqa: ANN001, ANN205
+            seen.append((g is not None, h is not None))
+            return g * 2
+
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph() if lean else tg.enable_grad():
+        loss = Two.apply(x)[0].sum()
+    loss.backward(keep_grads=False)
+    loss.backward(keep_grads=True)
+    assert seen == [(True, False)] * 2
+    assert x.grad.tolist() == [4, 4]
+
+
+def test_retain_graph_false_releases_the_rules() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    factor = np.array([3.0, 4.0], dtype=np.float32)
+    alive = weakref.ref(factor)
+    loss = (x * tg.Tensor(factor)).exp().sum()
+    held = weakref.ref(loss._prev[0])
+    del factor
+    loss.backward(retain_graph=False)
+    assert held() is not None
+    assert alive() is None
+    first = x.grad.copy()
+    with pytest.raises(RuntimeError, match="retain_graph=False"):
+        loss.backward()
+    np.testing.assert_array_equal(x.grad, first)
+
+
+def test_a_graph_may_be_walked_again_by_default() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x * x).sum()
+    loss.backward(keep_grads=False)
+    loss.backward(retain_graph=True, keep_grads=False)
+    assert x.grad.tolist() == [4, 8]
+
+
+def test_functions_of_autograd_release_too() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    loss = (y * y).sum()
+    tg.autograd.backward(loss, keep_grads=False)
+    assert x.grad.tolist() == [8, 16]
+    assert y._held_grad is None
+    assert [g.tolist() for g in tg.autograd.grad(loss, [x, y], retain_graph=False)] == [[8, 16], [4, 8]]
+    with pytest.raises(RuntimeError, match="retain_graph=False"):
+        tg.autograd.grad(loss, x)
+
+
+# -- a lean graph ------------------------------------------------------------------------------------------------------
+
+
+def test_a_lean_graph_gives_the_same_gradients_bit_for_bit() -> None:
+    model, loss = gpt_loss(False)
+    loss.backward()
+    lean, lean_loss = gpt_loss(True)
+    lean_loss.backward()
+    assert loss.item() == lean_loss.item()
+    same(gradients(lean), gradients(model))
+
+
+def test_a_lean_graph_keeps_no_data_that_no_rule_needs() -> None:
+    x = tg.tensor(np.ones(1000), requires_grad=True)
+    with tg.lean_graph():
+        y = x * 2
+        kept = y.exp()
+        alive = weakref.ref(y._data), weakref.ref(kept._data)
+        loss = kept.sum()
+    assert y.data[0] == 2  # the program holds the tensor, so its data is there
+    del y, kept
+    gc.collect()
+    assert alive[0]() is None
+    assert alive[1]() is not None  # exp's rule holds its result
+    loss.backward()
+    np.testing.assert_allclose(x.grad, 2 * np.exp(2))
+
+
+def test_gradients_of_results_in_a_lean_graph_are_there_when_asked_for() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    seen = []
+    with tg.lean_graph():
+        y = x * 2
+        y.retain_grad()
+        z = y * y
+        z.register_hook(lambda g: seen.append(g.tolist()))
+        w = z * 3
+        z.register_hook(lambda g: g * 2)  # after its use: on what stands for it in the graph
+        loss = w.sum()
+    loss.backward()
+    assert seen == [[3, 3]]
+    assert y.grad.tolist() == [24, 48]
+    assert x.grad.tolist() == [48, 96]
+    with pytest.warns(UserWarning, match="lean graph"):
+        assert w.grad is None
+    (found,) = tg.autograd.grad(loss, y)
+    assert found.tolist() == [24, 48]
+
+
+def test_the_gradient_is_kept_in_a_lean_graph_if_keep_grads_says_so() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph():
+        y = x * 2
+        loss = (y * y).sum()
+    loss.backward(keep_grads=True)
+    assert y.grad.tolist() == [4, 8]
+
+
+def test_a_tensor_used_in_a_lean_graph_and_outside() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    with tg.lean_graph():
+        first = (y * 3).sum()
+    second = (y * 5).sum()
+    first.backward()
+    second.backward()
+    assert x.grad.tolist() == [16, 16]
+    x.grad = None
+    tg.autograd.backward([first, second, y.sum()])
+    assert x.grad.tolist() == [18, 18]
+
+
+def test_a_constant_used_in_a_lean_graph_may_require_a_gradient_later() -> None:
+    x, c = tg.tensor([1.0, 2.0], requires_grad=True), tg.tensor([3.0, 4.0])
+    with tg.lean_graph():
+        (x * c).sum().backward()
+        c.requires_grad_()
+        (x * c).sum().backward()
+    assert c.grad.tolist() == [1, 2]
+    assert x.grad.tolist() == [6, 8]
+
+
+def test_several_results_rules_of_the_user_and_functions_in_a_lean_graph() -> None:
+    class Double(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):  # noqa: ANN001, ANN205
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):  # noqa: ANN001, ANN205
+            return g * 2 + h * 3
+
+    x = tg.tensor([1.0, 5.0, 3.0], requires_grad=True)
+    with tg.lean_graph():
+        values, _ = x.sort()
+        a, b = Double.apply(values)
+        del values
+        own = tg.Tensor(a.data, _prev=(a,), _op="own")
+
+        def rule() -> None:
+            a.grad += own.grad
+
+        own._backward = rule
+        loss = (own * tg.tensor([1.0, 2.0, 3.0])).sum() + b.sum()
+    loss.backward()
+    assert x.grad.tolist() == [5, 9, 7]
+
+
+def test_assignments_in_a_lean_graph() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph():
+        y = x * 2
+        y[0] = x[1] * 10
+        loss = (y * y).sum()
+    loss.backward()
+    assert x.grad.tolist() == [0, 400 + 16]
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_checkpoints_in_a_lean_graph(outside: bool) -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    w = tg.tensor([3.0, 4.0], requires_grad=True)
+    with tg.lean_graph():
+        y = x * 2
+        z = checkpoint(lambda y: (y * w).exp().log() * y, y)
+        loss = (z * y).sum()
+        if not outside:
+            loss.backward()
+    if outside:
+        loss.backward()
+    np.testing.assert_allclose(x.grad, 3 * 8 * x.data**2 * w.data, rtol=1e-5)
+    np.testing.assert_allclose(w.grad, (2 * x.data) ** 3, rtol=1e-5)
+
+
+def test_looking_at_a_lean_graph_says_that_there_is_nothing() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph():
+        loss = (x * 2).sum()
+    with pytest.raises(RuntimeError, match="lean graph, which keeps no data"):
+        _ = loss._prev[0].data
+
+
+def test_a_lean_graph_makes_no_reference_cycles() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        _, loss = gpt_loss(True)
+        alive = [weakref.ref(node) for node in topological_order(loss) if node._prev]
+        del _, loss
+        assert not [ref for ref in alive if ref() is not None]
+    finally:
+        gc.enable()
+
+
+def test_the_switch_is_put_back() -> None:
+    @tg.lean_graph
+    def lean(x: tg.Tensor) -> tg.Tensor:
+        return (x * 2).sum()
+
+    x = tg.tensor([1.0], requires_grad=True)
+    assert type(lean(x)._prev[0]) is not tg.Tensor
+    assert type((x * 2).sum()._prev[0]) is tg.Tensor
+    with warnings.catch_warnings(), tg.lean_graph(), tg.no_grad():
+        assert not (x * 2)._prev
