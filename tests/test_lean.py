@@ -68,12 +68,12 @@ def test_an_operation_with_several_results_knows_which_were_reached_though_their
 
     class Two(tg.autograd.Function):
         @staticmethod
-        def forward(ctx, x):  # noqa: ANN001, ANN205
+        def forward(ctx, x):
             ctx.set_materialize_grads(False)
             return x * 2, x * 3
 
         @staticmethod
-        def backward(ctx, g, h):  # noqa: ANN001, ANN205
+        def backward(ctx, g, h):
             seen.append((g is not None, h is not None))
             return g * 2
 
@@ -207,11 +207,11 @@ def test_a_constant_used_in_a_lean_graph_may_require_a_gradient_later() -> None:
 def test_several_results_rules_of_the_user_and_functions_in_a_lean_graph() -> None:
     class Double(tg.autograd.Function):
         @staticmethod
-        def forward(ctx, x):  # noqa: ANN001, ANN205
+        def forward(ctx, x):
             return x * 2, x * 3
 
         @staticmethod
-        def backward(ctx, g, h):  # noqa: ANN001, ANN205
+        def backward(ctx, g, h):
             return g * 2 + h * 3
 
     x = tg.tensor([1.0, 5.0, 3.0], requires_grad=True)
