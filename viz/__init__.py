@@ -10,6 +10,8 @@ from viz.depth.run import depth
 from viz.drawing import Drawing, draw
 from viz.frames import animate, frames
 from viz.graph import Graph, snapshot
+from viz.memory.result import Memory
+from viz.memory.run import memory
 from viz.page import Page, step
 from viz.trace import Step, Trace, trace
 from viz.training.curves import draw_runs
@@ -24,6 +26,7 @@ __all__ = [
     "Depth",
     "Drawing",
     "Graph",
+    "Memory",
     "Page",
     "Run",
     "Split",
@@ -40,6 +43,7 @@ __all__ = [
     "draw_runs",
     "draw_uses",
     "frames",
+    "memory",
     "read_run",
     "recording",
     "scope",
