@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from math import sqrt
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorgrad import lift
+from tensorgrad import lift, random
 from tensorgrad.dtypes import common_dtype, is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record_joint
 from tensorgrad.ops import reduce
 from tensorgrad.ops.arithmetic import add, div, mul, sub
-from tensorgrad.ops.chance import Dropped, dropped, probability
+from tensorgrad.ops.attention_tiles import Attention, Kept, backward, forward
+from tensorgrad.ops.chance import Dropped, dropped, place, probability
 from tensorgrad.ops.functions import exp
 from tensorgrad.ops.linalg import matmul
 from tensorgrad.ops.operands import composed, is_lifted
 from tensorgrad.ops.transposing import transpose
 from tensorgrad.settings import real
-from tensorgrad.shapes import broadcasts_to, unbroadcast
+from tensorgrad.shapes import broadcasts_to
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -46,8 +47,7 @@ def scaled_dot_product_attention(
     scale      1 / sqrt(E) if it is left out
 
     A query that may look nowhere gets zeros, as in torch (a softmax over nothing alone would give nan). One operation
-    with one joint rule: the formulas are those of section 3.1 and appendix B of Dao et al., FlashAttention (2022),
-    with the weights kept.
+    with one joint rule, which holds no matrix of all scores: `attention_tiles` says how.
 
     Raises ShapeError and DtypeError for what does not fit, ValueError for attn_mask beside is_causal.
     """
@@ -61,64 +61,49 @@ def scaled_dot_product_attention(
     shape = _check(op, *(x._data for x in operands))
     if scale is None:
         size = operands[0]._data.shape[-1]
-        scale = 1 / sqrt(size) if size else 1.0
+        scale = 1 / math.sqrt(size) if size else 1.0
     scale = real(op, "scale", scale)
-    hidden, added = (_causal(*shape[-2:]), None) if is_causal else _mask(op, attn_mask, shape)
+    look, added = _mask(op, attn_mask, shape)
     if added is not None:
         operands.append(added)
-    drop = dropped(shape, dropout_p) if dropout_p else None
     if is_lifted(*operands):
+        hidden = ~np.tri(*shape[-2:], dtype=bool) if is_causal else None if look is None else ~look
+        drop = dropped(shape, dropout_p) if dropout_p else None
         return composed(op, _attention(hidden, drop, scale), *operands)
-    return _fused(op, operands, shape, hidden, drop, scale)
+    return _fused(op, operands, shape, look, is_causal, dropout_p, scale)
 
 
 def _fused(
     op: str,
     operands: list[ArrayNode],
     shape: tuple[int, ...],
-    hidden: np.ndarray | None,
-    drop: Dropped | None,
+    look: np.ndarray | None,
+    is_causal: bool,
+    dropout_p: float,
     scale: float,
 ) -> Tensor:
+    q, k, v = (x._data for x in operands[:3])
     dtype = common_dtype([x._data for x in operands])
-    q, k, v, *masks = (x._data.astype(sum_dtype(dtype), copy=False) for x in operands)
-    scale = q.dtype.type(scale)
-    q = q * scale
-    weights = np.matmul(q, k.swapaxes(-1, -2))
-    weights = weights if weights.shape == shape else np.array(np.broadcast_to(weights, shape))
-    if masks:
-        weights += masks[0]
-    if hidden is not None:
-        np.copyto(weights, -np.inf, where=hidden)
-    _softmax(weights)
-    out = np.matmul(weights if drop is None else drop(weights), v)
-    shapes, wanted = [x._data.shape for x in operands], [x._requires_grad for x in operands]
-    need_scores = wanted[0] or wanted[1] or wanted[3:] == [True]
+    added = _matrix(operands[3]._data) if operands[3:] else None
+    look = None if look is None else _matrix(look)
+    a = Attention(
+        q, k, v, shape, sum_dtype(dtype), scale, is_causal, look, added, place() if dropout_p else None, dropout_p
+    )
+    kept: Kept | None = [] if math.prod(shape) <= q.size + k.size + v.size else None
+    out, rows = forward(a, random.generator() if dropout_p else None, kept)
+    wanted = [x._requires_grad for x in operands]
+    given = operands[-1]._data.shape
 
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
-        g = g.astype(v.dtype, copy=False)
-        sent: list[np.ndarray | None] = [None] * len(shapes)
-        if wanted[2]:
-            used = weights if drop is None else drop(weights)
-            sent[2] = np.matmul(used.swapaxes(-1, -2), g)
-        if not need_scores:
-            return sent
-        # of softmax: weights * (slope - the row's sum of weights * slope); the sum of g * out is the same and shorter,
-        # but where one weight is 1 it leaves the rounding of a product, times keys, instead of 0
-        slope = np.matmul(g, v.swapaxes(-1, -2))
-        if drop is not None:
-            slope = drop(slope)
-        slope -= np.einsum("...i,...i->...", weights, slope)[..., None]
-        slope *= weights
-        if wanted[3:]:
-            sent[3] = slope
-        if wanted[1]:
-            sent[1] = unbroadcast(np.matmul(slope.swapaxes(-1, -2), q), shapes[1])
-        if wanted[0]:
-            sent[0] = unbroadcast(np.matmul(slope, k), shapes[0]) * scale
-        return sent
+        *sent, last = backward(a, rows, kept, g, wanted)
+        return [*sent, None if last is None else last.reshape(given)]
 
     return record_joint(op, out.astype(dtype, copy=False), tuple(operands), rule)
+
+
+def _matrix(a: np.ndarray) -> np.ndarray:
+    """With two axes at least."""
+    return a if a.ndim > 1 else a.reshape(1, a.size)
 
 
 def _attention(hidden: np.ndarray | None, drop: Dropped | None, scale: float) -> Any:
@@ -148,27 +133,8 @@ def _attention(hidden: np.ndarray | None, drop: Dropped | None, scale: float) ->
     return program
 
 
-def _softmax(scores: np.ndarray) -> None:
-    """Softmax along the last axis, in place; of a row that is -inf throughout, zeros."""
-    if not scores.shape[-1]:
-        return
-    largest = scores.max(axis=-1, keepdims=True)
-    nowhere = largest == -np.inf
-    largest[nowhere] = 0
-    scores -= largest
-    np.exp(scores, out=scores)
-    totals = scores.sum(axis=-1, keepdims=True)
-    totals[nowhere] = 1
-    scores /= totals
-
-
-def _causal(rows: int, columns: int) -> np.ndarray:
-    """True where a query must not look: at the keys after its own place."""
-    return ~np.tri(rows, columns, dtype=bool)
-
-
 def _mask(op: str, mask: Any, shape: tuple[int, ...]) -> tuple[np.ndarray | None, ArrayNode | None]:
-    """What is hidden, of a mask of booleans; or the mask itself, of one that is added."""
+    """Booleans, False where a query must not look; or the mask that is added, which may require a gradient."""
     if mask is None:
         return None, None
     found = operand(mask, op)
@@ -177,7 +143,7 @@ def _mask(op: str, mask: Any, shape: tuple[int, ...]) -> tuple[np.ndarray | None
         raise DtypeError(f"{op}: attn_mask of {found._data.dtype}: give booleans (True: may look) or floats to add")
     if not broadcasts_to(given, shape):
         raise ShapeError(f"{op}: attn_mask of shape {given} does not broadcast to the scores' shape {shape}")
-    return (~found._data, None) if kind == "b" else (None, found)
+    return (found._data, None) if kind == "b" else (None, found)
 
 
 def _check(op: str, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[int, ...]:

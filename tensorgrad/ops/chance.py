@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +26,31 @@ class Dropped(NamedTuple):
         return out
 
 
-def dropped(shape: tuple[int, ...], p: float) -> Dropped:
-    """Each element is left out with probability p, drawn from the package's generator."""
-    keep = np.asarray(random.generator().random(shape, dtype=np.float32) >= p)
+def dropped(shape: tuple[int, ...], p: float, generator: np.random.Generator | None = None) -> Dropped:
+    """Each element is left out with probability p, drawn from the package's generator, or from this one.
+
+    Parts of an array that lie in memory one after the other, drawn in this order, get what the whole would.
+    """
+    generator = random.generator() if generator is None else generator
+    keep = np.asarray(generator.random(shape, dtype=np.float32) >= p)
     return Dropped(keep, 1 / (1 - p) if p < 1 else 0.0)
+
+
+Place = Callable[[], np.random.Generator]
+"""Gives a generator of its own each time, which starts at one place of the random numbers."""
+
+
+def place() -> Place:
+    """Where the package's generator is now, for who must draw the same numbers once more."""
+    source = random.generator().bit_generator
+    kind, state = type(source), source.state
+
+    def generator() -> np.random.Generator:
+        own = kind(0)
+        own.state = state
+        return np.random.Generator(own)
+
+    return generator
 
 
 def probability(op: str, p: float) -> float:
