@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator
-from functools import partial
-from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from micrograd.backprop import Node
+from tensorgrad.holding import held
 
 
 class _Clock:
@@ -69,44 +70,11 @@ def changed_since(array: np.ndarray, time: int) -> bool:
 
 
 def held_arrays(rule: Any) -> Iterator[np.ndarray]:
-    """Every array that a rule keeps alive: those in its closure, and in functions, containers and objects there."""
-    seen: set[int] = set()
-    stack = [rule]
-    while stack:
-        x = stack.pop()
-        if id(x) in seen:
-            continue
-        seen.add(id(x))
-        if isinstance(x, np.ndarray):
-            yield x
-        elif isinstance(getattr(x, "_data", None), np.ndarray):  # a Tensor: its own array, not its history
-            yield x._data
-        else:
-            stack += _inside(x)
-
-
-def _inside(x: Any) -> list[Any]:
-    if isinstance(x, FunctionType):
-        return [cell.cell_contents for cell in x.__closure__ or () if _is_filled(cell)]
-    if isinstance(x, MethodType):
-        return [x.__func__, x.__self__]
-    if isinstance(x, partial):
-        return [x.func, *x.args, *x.keywords.values()]
-    if isinstance(x, (tuple, list, set, frozenset)):
-        return list(x)
-    if isinstance(x, dict):
-        return list(x.values())
-    if isinstance(x, (type, ModuleType)):
-        return []
-    return list(getattr(x, "__dict__", {}).values())
-
-
-def _is_filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - empty until the name is assigned
-    except ValueError:
-        return False
-    return True
+    """Every array that a rule keeps alive; of a Tensor its own array, not its history. See `holding`."""
+    for x in held(rule):
+        array = getattr(x, "_data", None) if isinstance(x, Node) else x
+        if isinstance(array, np.ndarray):
+            yield array
 
 
 def owner(array: np.ndarray) -> np.ndarray:
