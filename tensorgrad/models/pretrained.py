@@ -21,6 +21,7 @@ import numpy as np
 
 from tensorgrad.dtypes import as_dtype, default_float
 from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.models.folders import check_file, folder_of, path_of, read_json, short, some
 from tensorgrad.nn.layers import Embedding, LayerNorm, Linear
 from tensorgrad.nn.parameter import Parameter
 from tensorgrad.node import new
@@ -63,7 +64,10 @@ _PARTS = {"ln_1": "norm1", "attn.c_attn": "attention.qkv", "attn.c_proj": "atten
 _MASKS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")  # the triangle of which token sees which, and what hides
 _BLOCK = re.compile(r"h\.(\d+)\.")
 _DTYPES = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}  # of BF16 the bits, which NumPy has no floats for
-_SHOWN = 3  # of a long list of names
+_PICKLE = (
+    ": pytorch_model.bin is a pickle, which can run code and is not read here: load it with transformers and write it "
+    "again with save_pretrained(folder, safe_serialization=True)"
+)
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------
@@ -74,7 +78,7 @@ def load(kind: type[GPT], config_kind: type[GPTConfig], folder: Any, *, dropout:
     found = default_float() if dtype is None else as_dtype(dtype)
     if found.kind != "f":
         raise DtypeError(f"{_OP}: parameters are floats, got dtype {found}")
-    path = _folder(_OP, folder)
+    path = folder_of(_OP, folder)
     sizes, tied = _read_config(path / _CONFIG)
     config = config_kind(**sizes, dropout=dropout, bias=True, tied=tied)
     stored = _listed(path)
@@ -139,11 +143,11 @@ def _resize(layer: Any, shape: tuple[int, ...]) -> None:
 
 def _read_config(path: Path) -> tuple[dict[str, int], bool]:
     """The sizes, by the names of GPTConfig's fields, and whether the head is the token table."""
-    content = _read_json(path)
+    content = read_json(_OP, path)
     where = f"{_OP}: {str(path)!r}"
     kind = content.get("model_type")
     if kind != "gpt2":
-        raise ValueError(f"{where} is of a model of type {_short(kind)}; only 'gpt2' has this architecture")
+        raise ValueError(f"{where} is of a model of type {short(kind)}; only 'gpt2' has this architecture")
     sizes = {}
     for field, name in _SIZES.items():
         if name == "n_positions" and name not in content:
@@ -152,36 +156,23 @@ def _read_config(path: Path) -> tuple[dict[str, int], bool]:
             raise ValueError(f"{where} does not say {_SIZES[field]!r}")
         value = content[name]
         if type(value) is not int or value < 1:
-            raise ValueError(f"{where}: {name!r} is {_short(value)}; it must be a whole number of 1 or more")
+            raise ValueError(f"{where}: {name!r} is {short(value)}; it must be a whole number of 1 or more")
         sizes[field] = value
     inner, width = content.get("n_inner"), sizes["width"]
     if width % sizes["heads"]:
         raise ValueError(f"{where}: 'n_embd' is {width}, which 'n_head', {sizes['heads']}, does not divide")
     if inner is not None and inner != 4 * width:
         raise ValueError(
-            f"{where}: 'n_inner' is {_short(inner)}; GPT's blocks are 4 x 'n_embd' wide inside, {4 * width}"
+            f"{where}: 'n_inner' is {short(inner)}; GPT's blocks are 4 x 'n_embd' wide inside, {4 * width}"
         )
     for name, allowed in _FIXED.items():
         value = content.get(name, allowed[0])
         if isinstance(value, bool) != isinstance(allowed[0], bool) or value not in allowed:
-            raise ValueError(f"{where}: {name!r} is {_short(value)}; GPT computes with {allowed[0]!r} only")
+            raise ValueError(f"{where}: {name!r} is {short(value)}; GPT computes with {allowed[0]!r} only")
     tied = content.get("tie_word_embeddings", True)
     if not isinstance(tied, bool):
-        raise ValueError(f"{where}: 'tie_word_embeddings' is {_short(tied)}; it must be true or false")
+        raise ValueError(f"{where}: 'tie_word_embeddings' is {short(tied)}; it must be true or false")
     return sizes, tied
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    _check_file(path)
-    try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{_OP}: {str(path)!r} is not JSON, or is damaged ({error})") from None
-    except OSError as error:
-        raise OSError(f"{_OP}: {str(path)!r} cannot be read ({error.strerror or error})") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{_OP}: {str(path)!r} holds {_short(content)}, not an object with names")
-    return content
 
 
 # -- the files of tensors ----------------------------------------------------------------------------------------------
@@ -234,12 +225,12 @@ def _listed(folder: Path) -> dict[str, _Stored]:
 
 def _shards(path: Path) -> list[str]:
     """The names of the files that an index lists."""
-    files = _read_json(path).get("weight_map")
+    files = read_json(_OP, path).get("weight_map")
     if not isinstance(files, dict) or not files or not all(isinstance(file, str) for file in files.values()):
         raise ValueError(f"{_OP}: {str(path)!r} has no 'weight_map' from names of tensors to names of files")
     for file in files.values():
         if Path(file).name != file or not file.endswith(".safetensors"):
-            raise ValueError(f"{_OP}: {str(path)!r} names {_short(file)}, which is no .safetensors file in its folder")
+            raise ValueError(f"{_OP}: {str(path)!r} names {short(file)}, which is no .safetensors file in its folder")
     return sorted(set(files.values()))
 
 
@@ -249,7 +240,8 @@ def _headers(path: Path) -> Iterator[_Stored]:
     The package checks that the file is whole. The numbers are read without it, from where the header says: it would
     map the file into memory, which then counts twice, and has no bfloat16 for NumPy.
     """
-    _check_file(path)
+    pickles = any(path.parent.glob("pytorch_model*"))
+    check_file(_OP, path, _PICKLE if pickles else "")
     package = _safetensors(_OP)
     try:
         with package.safe_open(path, framework="np"):
@@ -282,12 +274,12 @@ def _check_names(folder: Path, stored: dict[str, _Stored], config: GPTConfig) ->
     shapes = _shapes(config)
     absent = [name for name in shapes if name not in stored]
     if absent:
-        raise ValueError(f"{where} lacks {len(absent)} of {len(shapes)} tensors: {_some(absent)}")
+        raise ValueError(f"{where} lacks {len(absent)} of {len(shapes)} tensors: {some(absent)}")
     allowed = {*shapes, "lm_head.weight"}
     others = [found.name for name, found in stored.items() if name not in allowed]
     if others:
         raise ValueError(
-            f"{where} has {len(others)} tensors that no GPT-2 of {config.blocks} blocks has: {_some(others)}"
+            f"{where} has {len(others)} tensors that no GPT-2 of {config.blocks} blocks has: {some(others)}"
         )
     for name, found in stored.items():
         wanted = shapes.get(name, shapes["wte.weight"])
@@ -321,7 +313,7 @@ def save_pretrained(model: GPT, folder: str | os.PathLike[str]) -> None:
     if not config.bias:
         raise ValueError(f"{op}: the model has no biases, which every GPT-2 of {_WEIGHTS} has: use tensorgrad.save")
     package = _safetensors(op).numpy
-    path = _path(op, folder)
+    path = path_of(op, folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
@@ -341,51 +333,6 @@ def save_pretrained(model: GPT, folder: str | os.PathLike[str]) -> None:
     _replace(path / _WEIGHTS, lambda file: file.write(data))
     text = json.dumps(content, indent=2, sort_keys=True) + "\n"
     _replace(path / _CONFIG, lambda file: file.write(text.encode()))
-
-
-# -- paths and words ---------------------------------------------------------------------------------------------------
-
-
-def _path(op: str, folder: Any) -> Path:
-    if not isinstance(folder, (str, os.PathLike)):
-        raise TypeError(f"{op}: takes the path of a folder, got a {type(folder).__name__}")
-    if "\0" in os.fspath(folder):
-        raise ValueError(f"{op}: {str(folder)!r} is no path: no name has the character '\\0' in it")
-    return Path(folder)
-
-
-def _folder(op: str, folder: Any) -> Path:
-    """The folder, which is there."""
-    path = _path(op, folder)
-    if not path.exists():
-        raise FileNotFoundError(f"{op}: there is no folder {str(path)!r}; files are read from this machine only")
-    if not path.is_dir():
-        raise NotADirectoryError(f"{op}: {str(path)!r} is a file: give the folder that it is in")
-    return path
-
-
-def _check_file(path: Path) -> None:
-    if path.is_file():
-        return
-    there = sorted(entry.name for entry in path.parent.iterdir() if entry.name != path.name)
-    hint = f"; there are {_some(there)}" if there else ", which is empty"
-    if path.name == _WEIGHTS and any(name.startswith("pytorch_model") for name in there):
-        hint = (
-            ", only a pickle, pytorch_model.bin, which can run code and is not read here: load it with transformers "
-            "and write it again with save_pretrained(folder, safe_serialization=True)"
-        )
-    raise FileNotFoundError(f"{_OP}: there is no file {path.name!r} in {str(path.parent)!r}{hint}")
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(map(_short, names[:_SHOWN]))
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
-
-
-def _short(x: Any) -> str:
-    """`x` as it is written, where that is long its start."""
-    text = repr(x)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _safetensors(op: str) -> Any:
