@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from tensorgrad.node import new
 from tensorgrad.ops.joining import cat
 from tensorgrad.settings import kind, real, whole
 from tensorgrad.tensor import Tensor
+from tensorgrad.utils.checkpoint import checkpoint
 
 
 @dataclass(frozen=True)
@@ -124,17 +126,29 @@ class Block(Module):
         return x + self.mlp(self.norm2(x))
 
 
+def run_in_turn(blocks: Iterable[Block], x: Tensor) -> Tensor:
+    """(B, T, C) to (B, T, C)."""
+    for block in blocks:
+        x = block(x)
+    return x
+
+
 class GPT(Module):
     """From tokens to scores for the token that comes next, at every place.
 
-    config  a GPTConfig; the weights are drawn from the package's generator (`tensorgrad.manual_seed`)
+    config      a GPTConfig; the weights are drawn from the package's generator (`tensorgrad.manual_seed`)
+    checkpoint  what the backward pass computes again instead of keeping it, see `utils.checkpoint`. True: all inside
+                each block, so that only the residual stream between blocks is kept; a number n: all inside n blocks at
+                a time; "selective": all inside each block but the results of matrix products (linear, attention).
+                Gradients are the same bit for bit. May be changed later: `model.checkpoint = ...`
     """
 
-    def __init__(self, config: GPTConfig) -> None:
+    def __init__(self, config: GPTConfig, *, checkpoint: bool | int | str = False) -> None:
         super().__init__()
         if not isinstance(config, GPTConfig):
             raise TypeError(f"GPT: takes a GPTConfig, got a {type(config).__name__}")
         self.config = config
+        self.checkpoint = checkpoint
         self.tokens = Embedding(config.vocabulary, config.width)
         self.positions = Embedding(config.context, config.width)
         self.drop = Dropout(config.dropout)
@@ -173,8 +187,48 @@ class GPT(Module):
             for layer in (block.attention.proj, block.mlp.down):
                 init.normal_(layer.weight, std=0.02 / math.sqrt(2 * self.config.blocks))
 
+    @property
+    def checkpoint(self) -> bool | int | str:
+        """What the backward pass computes again. Raises TypeError and ValueError for what says nothing of that kind."""
+        return self._checkpoint
+
+    @checkpoint.setter
+    def checkpoint(self, value: bool | int | str) -> None:
+        if isinstance(value, str):
+            if value != "selective":
+                raise ValueError(f"GPT: checkpoint is True, False, a number of blocks or 'selective', got {value!r}")
+        elif not isinstance(value, (bool, np.bool_)) and whole("GPT", "checkpoint", value) < 1:
+            raise ValueError(f"GPT: checkpoint is {value}; blocks are computed again 1 or more at a time, or False")
+        self._checkpoint = value
+
     def forward(self, tokens: Tensor) -> Tensor:
         """Token numbers (B, T) to scores (B, T, V); the scores at place t are for the token at place t + 1.
+
+        Raises as `hidden`.
+        """
+        return self.head(self.hidden(tokens))  # (B, T, V)
+
+    def loss(self, tokens: Tensor, targets: Tensor, *, chunked: bool = False) -> Tensor:
+        """The mean cross entropy of the scores for `tokens` (B, T) and the tokens `targets` (B, T) that come next.
+
+        chunked  never holds the scores, which are (B T, V): they are computed for some rows at a time, and again in
+                 the backward pass (`F.linear_cross_entropy`)
+
+        Raises as `hidden`, and ShapeError for targets of another shape; IndexError for one that is no token. A target
+        of -100 counts for nothing.
+        """
+        x = self.hidden(tokens)
+        if getattr(targets, "shape", None) != tokens.shape:
+            raise ShapeError(
+                f"GPT: targets of shape {getattr(targets, 'shape', None)} for tokens of shape {tokens.shape}: one for "
+                "each token, the one that comes after it"
+            )
+        if chunked:
+            return F.linear_cross_entropy(x.flatten(0, 1), self.head.weight, targets.flatten())
+        return F.cross_entropy(self.head(x).flatten(0, 1), targets.flatten())
+
+    def hidden(self, tokens: Tensor) -> Tensor:
+        """Token numbers (B, T) to what the output layer makes the scores of (B, T, C).
 
         Raises ShapeError for tokens of another number of axes, or more of them than the context; IndexError for a
         token that is none of the vocabulary.
@@ -189,9 +243,17 @@ class GPT(Module):
             )
         x = self.tokens(tokens) + self.positions(arange(T))  # (B, T, C) + (T, C)
         x = self.drop(x)
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))  # (B, T, V)
+        return self.norm(self._through_blocks(x))  # (B, T, C)
+
+    def _through_blocks(self, x: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C), as `checkpoint` says."""
+        if not self._checkpoint:
+            return run_in_turn(self.blocks, x)
+        size = 1 if self._checkpoint == "selective" else int(self._checkpoint)
+        blocks = list(self.blocks)
+        for start in range(0, len(blocks), size):
+            x = checkpoint(run_in_turn, blocks[start : start + size], x)
+        return x
 
     @no_grad()
     def generate(
