@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
+from tensorgrad.blocks import elementwise
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
 from tensorgrad.ops import arithmetic, functions
@@ -95,6 +96,7 @@ _TANH_SCALE = math.sqrt(2 / math.pi)
 _TANH_CUBIC = 0.044715
 
 
+@quiet
 def gelu(x: Operand, approximate: str = "none") -> Tensor:
     """x * P(N < x) for a standard normal N: x * (1 + erf(x / sqrt(2))) / 2.
 
@@ -106,47 +108,71 @@ def gelu(x: Operand, approximate: str = "none") -> Tensor:
     x, a = float_operand("gelu", x)
     if a.dtype == object:
         return composed("gelu", _composed_gelu if approximate == "none" else _composed_gelu_tanh, x)
-    return _gelu(x, a) if approximate == "none" else _gelu_tanh(x, a)
+    value, slope = (_gelu, _gelu_slope) if approximate == "none" else (_gelu_tanh, _gelu_tanh_slope)
+    return record("gelu", elementwise(value, a.dtype, a), (x, lambda g: elementwise(slope, a.dtype, g, a)))
 
 
-@quiet
-def _gelu(x: ArrayNode, a: np.ndarray) -> Tensor:
-    below = _normal_below(a)
+def _gelu(a: np.ndarray) -> np.ndarray:
+    wide = widened(a)
+    return wide * _normal_below(wide)
 
-    def rule(g: np.ndarray) -> np.ndarray:
-        wide = widened(a)
-        density = np.exp(wide * wide * -0.5)
-        density *= _DENSITY_AT_0
-        density *= wide
-        density += below
-        return g * density
 
-    return record("gelu", (a * below).astype(a.dtype, copy=False), (x, rule))
+def _gelu_slope(g: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """g times the slope at a, both of one axis; so below. What is in between is computed anew, not kept."""
+    wide = widened(a)
+    slope = wide * wide
+    slope *= -0.5
+    np.exp(slope, out=slope)
+    slope *= _DENSITY_AT_0
+    slope *= wide
+    slope += _normal_below(wide)
+    slope *= g
+    return slope
 
 
 def _normal_below(a: np.ndarray) -> np.ndarray:
     """The probability that a standard normal is below a."""
-    below = erf_of(widened(a) * _ROOT_HALF)
+    below = erf_of(a * _ROOT_HALF)
     below += 1
     below *= 0.5
     return below
 
 
-@quiet
-def _gelu_tanh(x: ArrayNode, a: np.ndarray) -> Tensor:
+def _gelu_tanh(a: np.ndarray) -> np.ndarray:
     wide = widened(a)
-    t = np.tanh(_TANH_SCALE * (wide * (1 + _TANH_CUBIC * (wide * wide))))
+    t = _tanh_in_gelu(wide)
+    t += 1
+    t *= 0.5
+    t *= wide
+    return t
 
-    def rule(g: np.ndarray) -> np.ndarray:
-        # beyond 10 tanh is +-1 to every digit; without the limit, 0 times an overflow of the square would be nan
-        c = np.clip(widened(a), -10, 10)
-        slope = (1 - t * t) * (c * (_TANH_SCALE + 3 * _TANH_SCALE * _TANH_CUBIC * (c * c)))
-        slope += 1
-        slope += t
-        slope *= 0.5
-        return g * slope
 
-    return record("gelu", (wide * (0.5 * (1 + t))).astype(a.dtype, copy=False), (x, rule))
+def _tanh_in_gelu(a: np.ndarray) -> np.ndarray:
+    t = a * a
+    t *= _TANH_CUBIC
+    t += 1
+    t *= a
+    t *= _TANH_SCALE
+    return np.tanh(t, out=t)
+
+
+def _gelu_tanh_slope(g: np.ndarray, a: np.ndarray) -> np.ndarray:
+    wide = widened(a)
+    t = _tanh_in_gelu(wide)
+    # beyond 10 tanh is +-1 to every digit; without the limit, 0 times an overflow of the square would be nan
+    c = np.clip(wide, -10, 10)
+    slope = c * c
+    slope *= 3 * _TANH_SCALE * _TANH_CUBIC
+    slope += _TANH_SCALE
+    slope *= c
+    np.multiply(t, t, out=c)
+    np.subtract(1, c, out=c)
+    slope *= c
+    slope += 1
+    slope += t
+    slope *= 0.5
+    slope *= g
+    return slope
 
 
 def _composed_gelu(x: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tensorgrad import lift
+from tensorgrad.blocks import row_blocks
 from tensorgrad.dtypes import is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, new, operand, quiet, record
@@ -92,19 +93,23 @@ def nll_loss(
 
 @quiet
 def _fused(x: ArrayNode, chosen: _Chosen, reduction: str, smoothing: float) -> Tensor:
-    """The loss and its gradient, softmax - target, with one array of the input's size each: exp(input - largest)."""
+    """The loss and its gradient, softmax - target. Beside the scores, which the operand keeps, two numbers for each
+    row are kept: the largest score and the sum of exp(score - largest); the exponentials are computed anew."""
     a = x._data
-    shape, rows = a.shape, _rows_of(a).astype(sum_dtype(a.dtype), copy=False)
-    classes = rows.shape[1]
-    exps = rows - rows.max(axis=1, keepdims=True, initial=-np.inf)
-    place = (np.arange(len(rows)), chosen.classes)
-    losses = -exps[place]
-    each_class = None
-    if smoothing:
-        each_class = np.ones(classes, rows.dtype) if chosen.table is None else chosen.table
-        spread = -(exps @ each_class)
-    np.exp(exps, out=exps)
-    totals = sum_over(exps, 1)
+    run = sum_dtype(a.dtype)
+    rows = _rows_of(a)
+    count, classes = rows.shape
+    largest, totals, losses, spread = np.empty((4, count), run)
+    each_class = np.ones(classes, run) if chosen.table is None else chosen.table
+    for block in row_blocks(rows.shape):
+        scores = rows[block].astype(run, copy=False)
+        largest[block] = scores.max(axis=1, initial=-np.inf)
+        exps = scores - largest[block, None]
+        losses[block] = -exps[np.arange(len(exps)), chosen.classes[block]]
+        if smoothing:
+            spread[block] = -(exps @ each_class)
+        np.exp(exps, out=exps)
+        totals[block] = sum_over(exps, 1)
     logs = np.log(totals)
     losses += logs
     losses *= chosen.weights
@@ -118,16 +123,25 @@ def _fused(x: ArrayNode, chosen: _Chosen, reduction: str, smoothing: float) -> T
         at_class = g * chosen.weights
         sums = at_class
         if smoothing:
+            each_class = np.ones(classes, run) if chosen.table is None else chosen.table
             at_class = (1 - smoothing) * at_class
             at_all = (smoothing / classes) * g
             sums = at_class + at_all * each_class.sum()
-        sent = exps * (sums / totals)[:, None]
-        if smoothing:
-            sent -= at_all[:, None] * each_class
-        sent[place] -= at_class
+        sums = sums / totals
+        rows = _rows_of(a)
+        sent = np.empty(rows.shape, a.dtype)
+        for block in row_blocks(rows.shape):
+            part = np.subtract(rows[block], largest[block, None], out=sent[block] if a.dtype == run else None)
+            np.exp(part, out=part)
+            part *= sums[block, None]
+            if smoothing:
+                part -= at_all[block, None] * each_class
+            part[np.arange(len(part)), chosen.classes[block]] -= at_class[block]
+            if part.dtype != sent.dtype:
+                sent[block] = part
         if chosen.live is not None:
             sent[~chosen.live] = 0
-        return _back(sent, shape)
+        return _back(sent, a.shape)
 
     return record("cross_entropy", out, (x, rule))
 

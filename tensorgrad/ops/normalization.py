@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
+from tensorgrad.blocks import row_blocks
 from tensorgrad.dtypes import is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record, record_joint
@@ -45,37 +46,52 @@ def layer_norm(
     eps = real("layer_norm", "eps", eps)
     if is_lifted(*operands):
         return composed("layer_norm", _layer_norm(shape, weight is not None, eps), *operands)
-    rows, w, b = _arrays(operands, shape, weight is not None)
+    rows, w, b, run = _arrays(operands, shape, weight is not None)
     n = rows.shape[1]
-    ones = np.full(n, 1 / n if n else 0.0, dtype=rows.dtype)  # a product with it is a mean, and faster than mean()
-    xhat = rows - (rows @ ones)[:, None]
-    xhat -= (xhat @ ones)[:, None]
-    inverse = 1 / np.sqrt(np.einsum("ij,ij->i", xhat, xhat)[:, None] * (1 / n if n else 0.0) + rows.dtype.type(eps))
-    xhat *= inverse
-    out = xhat if w is None else xhat * w
-    if b is not None:
-        out = np.add(out, b, out=None if out is xhat else out)
-    biased = b is not None
-    full, wanted = operands[0]._data.shape, [x._requires_grad for x in operands]
+    each = 1 / n if n else 0.0
+    ones = np.full(n, each, run)  # a product with it is a mean, and faster than mean()
+    kept = np.empty((3, len(rows), 1), run)  # of each row, for the backward pass: it computes the rest anew
+    out = np.empty(rows.shape, dtype)
+    for block in row_blocks(rows.shape):
+        center, rest, inverse = kept[:, block]
+        x = rows[block].astype(run, copy=False)
+        np.matmul(x, ones, out=center[:, 0])
+        y = np.subtract(x, center, out=out[block] if dtype == run else None)
+        np.matmul(y, ones, out=rest[:, 0])
+        y -= rest
+        np.divide(1, np.sqrt(_dots(y, y) * each + run.type(eps)), out=inverse)
+        y *= inverse
+        _finish(y, w, b, out, block)
+    a, w, biased = operands[0]._data, operands[1]._data if w is not None else None, b is not None
+    rows_shape, wanted = rows.shape, operands[0]._requires_grad
 
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
-        g = g.reshape(rows_shape).astype(xhat.dtype, copy=False)
-        product = g * xhat
-        sent = [sum_over(product, 0).reshape(shape)] if w is not None else []
-        if biased:
-            sent.append(sum_over(g, 0).reshape(shape))
-        if not wanted[0]:
-            return [None, *sent]
-        # weights for the means over a row, which are then subtracted
-        means = ones if w is None else w * ones
-        slope = g * w if w is not None else g.copy()
-        slope -= (g @ means)[:, None]
-        slope -= np.multiply(xhat, (product @ means)[:, None], out=product)
-        slope *= inverse
-        return [slope.reshape(full), *sent]
+        rows, g = a.reshape(rows_shape), g.reshape(rows_shape)
+        scale = None if w is None else w.reshape(-1).astype(run, copy=False)
+        slopes = np.empty(rows_shape, a.dtype) if wanted else None
+        of_weight, of_bias = [], []
+        for block in row_blocks(rows_shape):
+            center, rest, inverse = kept[:, block]
+            part = g[block].astype(run, copy=False)
+            # `rest` is not taken off x, but off what x is multiplied and summed to: that is one array less to go over
+            x = rows[block] - center
+            slope = part * inverse
+            if scale is not None:
+                of_weight += [_down(slope, x), -(rest[:, 0] @ slope)]
+                slope *= scale
+            if biased:
+                of_bias.append(sum_over(part, 0))
+            if slopes is not None:
+                mean = (slope @ ones)[:, None]
+                share = (_dots(slope, x) * each - rest * mean) * inverse * inverse
+                x *= share
+                slope -= mean - rest * share
+                np.subtract(slope, x, out=slopes[block], casting="same_kind")
+        sums = ([] if scale is None else [of_weight]) + ([of_bias] if biased else [])
+        sent = [_summed(found, n, run).reshape(shape) for found in sums]
+        return [None if slopes is None else slopes.reshape(a.shape), *sent]
 
-    rows_shape = rows.shape
-    return record_joint("layer_norm", out.reshape(full).astype(dtype, copy=False), tuple(operands), rule)
+    return record_joint("layer_norm", out.reshape(a.shape), tuple(operands), rule)
 
 
 def _layer_norm(shape: tuple[int, ...], weighted: bool, eps: float) -> Any:
@@ -106,27 +122,38 @@ def rms_norm(
     eps = real("rms_norm", "eps", eps)
     if is_lifted(*operands):
         return composed("rms_norm", _rms_norm(shape, weight is not None, eps), *operands)
-    rows, w, _ = _arrays(operands, shape, weight is not None)
+    rows, w, _, run = _arrays(operands, shape, weight is not None)
     n = rows.shape[1]
     share = 1 / n if n else 0.0
-    inverse = 1 / np.sqrt(np.einsum("ij,ij->i", rows, rows)[:, None] * share + rows.dtype.type(eps))
-    xhat = rows * inverse
-    out = xhat if w is None else xhat * w
-    full, rows_shape, wanted = operands[0]._data.shape, rows.shape, [x._requires_grad for x in operands]
+    out, inverse = np.empty(rows.shape, dtype), np.empty((len(rows), 1), run)
+    for block in row_blocks(rows.shape):
+        x = rows[block].astype(run, copy=False)
+        inverse[block] = 1 / np.sqrt(np.einsum("ij,ij->i", x, x)[:, None] * share + run.type(eps))
+        y = np.multiply(x, inverse[block], out=out[block] if dtype == run else None)
+        _finish(y, w, None, out, block)
+    a, w = operands[0]._data, operands[1]._data if w is not None else None
+    rows_shape, wanted = rows.shape, operands[0]._requires_grad
 
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
-        g = g.reshape(rows_shape).astype(xhat.dtype, copy=False)
-        product = g * xhat
-        sent = [sum_over(product, 0).reshape(shape)] if w is not None else []
-        if not wanted[0]:
-            return [None, *sent]
-        slope = g * w if w is not None else g.copy()
-        means = np.einsum("ij,ij->i", slope, xhat)[:, None] * share
-        slope -= np.multiply(xhat, means, out=product)
-        slope *= inverse
-        return [slope.reshape(full), *sent]
+        rows, g = a.reshape(rows_shape), g.reshape(rows_shape)
+        scale = None if w is None else w.reshape(-1).astype(run, copy=False)
+        slopes = np.empty(rows_shape, a.dtype) if wanted else None
+        sums: list[np.ndarray] = []
+        for block in row_blocks(rows_shape, 16):
+            xhat = rows[block] * inverse[block]
+            part = g[block].astype(run, copy=False)
+            product = part * xhat
+            if scale is not None:
+                sums.append(sum_over(product, 0))
+            if slopes is not None:
+                slope = np.multiply(part, 1 if scale is None else scale, out=product)
+                xhat *= np.einsum("ij,ij->i", slope, xhat)[:, None] * share
+                slope -= xhat
+                np.multiply(slope, inverse[block], out=slopes[block], casting="same_kind")
+        sent = [] if scale is None else [_summed(sums, n, run).reshape(shape)]
+        return [None if slopes is None else slopes.reshape(a.shape), *sent]
 
-    return record_joint("rms_norm", out.reshape(full).astype(dtype, copy=False), tuple(operands), rule)
+    return record_joint("rms_norm", out.reshape(a.shape), tuple(operands), rule)
 
 
 def _rms_norm(shape: tuple[int, ...], weighted: bool, eps: float) -> Any:
@@ -178,15 +205,40 @@ def _operands(
 
 def _arrays(
     operands: list[ArrayNode], shape: tuple[int, ...], weighted: bool
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """The input as rows, weight and bias, in the dtype in which the operation runs."""
-    dtype = sum_dtype(np.result_type(*(x._data.dtype for x in operands)))
-    n = prod(shape)
-    x, *rest = (x._data.astype(dtype, copy=False) for x in operands)
-    rows = x.reshape(prod(x.shape[: x.ndim - len(shape)]), n)
-    w = rest[0].ravel() if weighted else None
-    b = rest[-1].ravel() if len(rest) > weighted else None
-    return rows, w, b
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, np.dtype]:
+    """The input as rows; weight and bias in the dtype in which the operation runs; and that dtype."""
+    run = sum_dtype(np.result_type(*(x._data.dtype for x in operands)))
+    a = operands[0]._data
+    rows = a.reshape(prod(a.shape[: a.ndim - len(shape)]), prod(shape))
+    rest = [x._data.astype(run, copy=False).reshape(-1) for x in operands[1:]]
+    return rows, rest[0] if weighted else None, rest[-1] if len(rest) > weighted else None, run
+
+
+def _finish(y: np.ndarray, w: np.ndarray | None, b: np.ndarray | None, out: np.ndarray, block: slice) -> None:
+    """Scale and shift the normalised rows `y` in place, and put them into `out`, if they are not part of it."""
+    if w is not None:
+        y *= w
+    if b is not None:
+        y += b
+    if y.dtype != out.dtype:
+        out[block] = y
+
+
+def _dots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The product of each row of x with the same row of y, as a column."""
+    return np.vecdot(x, y)[:, None]
+
+
+def _down(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The sum of x * y over the rows."""
+    if len(x) > 128:  # added one after the other, so many numbers lose digits
+        return sum_over(x * y, 0)
+    return np.einsum("ij,ij->j", x, y)
+
+
+def _summed(sums: list[np.ndarray], n: int, dtype: np.dtype) -> np.ndarray:
+    """The sum of the sums of blocks of rows, of length n."""
+    return sum_over(np.array(sums), 0) if sums else np.zeros(n, dtype)
 
 
 def normalize(input: Any, p: float = 2.0, dim: Dims = None, eps: float = 1e-12, *, axis: Dims = None) -> Tensor:
