@@ -35,7 +35,7 @@ def memory_of(array: np.ndarray) -> tuple[Any, int]:
 
 
 @dataclass(eq=False)
-class _Piece:
+class Piece:
     """Memory under way to a row: who has it as data, and whose rules hold it, in the order of the graph."""
 
     owner: Any
@@ -50,7 +50,7 @@ class Pieces:
     """All memory that the nodes of a graph and their rules hold, by its owner; no gradients."""
 
     def __init__(self, order: Sequence[Node], parameters: Sequence[Node] | None) -> None:
-        self._found: dict[int, _Piece] = {}
+        self._found: dict[int, Piece] = {}
         self._weights = None if parameters is None else {id(p) for p in parameters}
         for node in order:
             if _has_array(node):
@@ -68,19 +68,19 @@ class Pieces:
             if _has_array(parameter):
                 self._data(parameter)
 
-    def __iter__(self) -> Iterator[_Piece]:
+    def __iter__(self) -> Iterator[Piece]:
         return iter(self._found.values())
 
     def __contains__(self, owner: Any) -> bool:
         return id(owner) in self._found
 
-    def _piece(self, array: np.ndarray) -> _Piece:
+    def _piece(self, array: np.ndarray) -> Piece:
         owner, size = memory_of(array)
-        piece = self._found.setdefault(id(owner), _Piece(owner, owner if isinstance(owner, np.ndarray) else array, 0))
+        piece = self._found.setdefault(id(owner), Piece(owner, owner if isinstance(owner, np.ndarray) else array, 0))
         piece.bytes = max(piece.bytes, size)
         return piece
 
-    def _data(self, node: Any) -> _Piece:
+    def _data(self, node: Any) -> Piece:
         piece = self._piece(node._data)
         if not any(node is other for other in piece.nodes):
             piece.nodes.append(node)
@@ -112,7 +112,7 @@ def rows(pieces: Pieces, paths: Paths) -> list[Row]:
     return [_row(piece, paths) for piece in pieces if piece.bytes]
 
 
-def _row(piece: _Piece, paths: Paths) -> Row:
+def _row(piece: Piece, paths: Paths) -> Row:
     makers = [node for node in piece.nodes if node._prev] or piece.nodes
     if piece.kind in ("weights", "inputs"):
         makers = [node for node in piece.nodes if not node._prev]

@@ -25,6 +25,9 @@ KINDS = {
 }
 """The kinds of memory, in words. No memory is of two kinds."""
 
+NUMBER = "float"
+"""The dtype of rows that are about nodes of single numbers, many in one row."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -71,7 +74,7 @@ class Group:
     """What belongs to one operation, module or shape.
 
     operations  how many operations of the graph there are in it; of a shape, those with results of it
-    arrays      how many pieces of memory are saved
+    arrays      how many pieces of memory are saved; of single numbers, how many nodes' rules
     each        their size, if they are all of one; else None
     saved, shown, gradients  bytes; gradients are those of results
     """
@@ -231,6 +234,7 @@ def _alike(path: str) -> str:
 
 def _group(name: str, operations: int, rows: list[Row]) -> Group:
     sizes = {kind: [row.bytes for row in rows if row.kind == kind] for kind in ("saved", "shown", "gradients")}
-    saved = sizes["saved"]
-    each = saved[0] if saved and len(set(saved)) == 1 else None
-    return Group(name, operations, len(saved), each, *(sum(sizes[kind]) for kind in sizes))
+    saved = [row for row in rows if row.kind == "saved"]
+    arrays = sum(row.nodes if row.dtype == NUMBER else 1 for row in saved)
+    each = saved[0].bytes if arrays == len(saved) and len({row.bytes for row in saved}) == 1 else None
+    return Group(name, operations, arrays, each, *(sum(sizes[kind]) for kind in sizes))

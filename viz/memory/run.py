@@ -2,46 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from micrograd import Value
 from micrograd.backprop import Node, topological_order
 from viz.errors import UserError
 from viz.graph import check_node
 from viz.memory.measure import Pieces, gradient_rows, optimizer_rows, rows
 from viz.memory.paths import Paths
-from viz.memory.result import Memory, shape_text
+from viz.memory.peak import Released, added_by_backward
+from viz.memory.result import NUMBER, Memory, Row, shape_text
+from viz.memory.scalars import scalar_rows
 
 
-def memory(loss: Node, *, model: Any = None, optimizer: Any = None) -> Memory:
+def memory(
+    loss: Node,
+    *,
+    model: Any = None,
+    optimizer: Any = None,
+    peak: bool = False,
+    gradient: Any = None,
+    keep_grads: bool | None = None,
+    retain_graph: bool | None = None,
+) -> Memory:
     """What the graph of `loss`, a Value or a Tensor, keeps alive for the backward pass, and beside it.
 
     model      its parameters are the weights, whether the loss depends on them or not, and its modules have the names
                that it has for them; without it the weights are the leaves that require gradients
     optimizer  what it remembers is counted, too
+    peak       measure a backward pass, too, from empty gradients, which are put back; hooks run. `gradient`,
+               `keep_grads` and `retain_graph` are what `Tensor.backward` takes: with retain_graph=False the graph
+               cannot be walked again afterwards
 
     All is measured: of each node's data, and of what its rule holds, in closures, containers and objects. Memory is
     counted once, in bytes of the array that owns it: a view keeps all of that alive. What only hooks hold is not
     counted, nor is what the program holds beside the graph.
 
-    Raises TypeError for what is no node; UserError for a leaf, a tensor that requires no gradient, what is no model and
-    what is no optimizer.
+    Of Values it is the size of Python's objects.
+
+    Raises TypeError for what is no node; UserError for a leaf, a tensor that requires no gradient, what is no model,
+    what is no optimizer, and for settings of a pass that is not asked for; with `peak` what `backward` would.
     """
+    if not peak and (gradient is not None or keep_grads is not None or retain_graph is not None):
+        raise UserError("gradient=, keep_grads= and retain_graph= are of the backward pass: add peak=True")
     root = _root(loss)
     order = topological_order(root)
+    seed = loss._seed(gradient) if peak else None
     parameters = _parameters(model)
     paths = Paths(model)
     pieces = Pieces(order, parameters)
     in_graph = set(order)
+    others = [p for p in parameters or () if p not in in_graph]
     found = rows(pieces, paths)
-    found += gradient_rows([*order, *(p for p in parameters or () if p not in in_graph)], pieces, paths)
-    if optimizer is not None:
-        if not hasattr(optimizer, "state"):
-            raise UserError(f"optimizer= takes an optimizer of tensorgrad.optim, got a {type(optimizer).__name__}")
-        found += optimizer_rows(optimizer)
-    return Memory(tuple(found), _operations(order, paths), len(order))
+    found += gradient_rows([*order, *others], pieces, paths)
+    found += scalar_rows(_values([*order, *others]), paths)
+    found += _remembered(optimizer)
+    operations = _operations(order, paths)
+    added = None
+    if peak:
+        released = Released(pieces)
+        del pieces  # which keeps all of it alive
+        added = added_by_backward(
+            root, seed, order, keep_grads=keep_grads, retain_graph=retain_graph, released=released
+        )
+    return Memory(tuple(found), operations, len(order), added)
+
+
+def _values(nodes: Iterable[Node]) -> list[Value]:
+    """The Values among these, and those that are elements of their arrays, with all that they depend on."""
+    found: dict[Value, None] = {}
+    for node in nodes:
+        if isinstance(node, Value):
+            found[node] = None
+        elif getattr(node, "_data", np.empty(0)).dtype == object:
+            for element in node._data.flat:
+                if isinstance(element, Value) and element not in found:
+                    found |= dict.fromkeys(topological_order(element, found))
+    return list(found)
+
+
+def _remembered(optimizer: Any) -> list[Row]:
+    if optimizer is None:
+        return []
+    if not isinstance(getattr(optimizer, "state", None), Mapping):
+        raise UserError(f"optimizer= takes an optimizer of tensorgrad.optim, got a {type(optimizer).__name__}")
+    return optimizer_rows(optimizer)
 
 
 def _root(loss: Any) -> Node:
@@ -70,6 +118,6 @@ def _operations(order: Sequence[Node], paths: Paths) -> tuple[tuple[str, str, st
     for node in order:
         if node._prev:
             data = getattr(node, "_data", None)
-            shape = shape_text(data.shape, str(data.dtype)) if isinstance(data, np.ndarray) else shape_text((), "float")
+            shape = shape_text(data.shape, str(data.dtype)) if isinstance(data, np.ndarray) else shape_text((), NUMBER)
             found.append((str(node._op), paths.of(node), shape))
     return tuple(found)
