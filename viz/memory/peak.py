@@ -1,0 +1,94 @@
+"""How much a backward pass needs at its peak beside what was alive before it: measured, with `tracemalloc`."""
+
+from __future__ import annotations
+
+import tracemalloc
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from micrograd.backprop import Node, add, chain_rule, deliver
+from tensorgrad import lean
+from tensorgrad.node import ArrayNode
+from viz.memory.measure import Piece
+from viz.passes import empty_gradients
+
+
+class Released:
+    """Counts the bytes of these pieces of memory that have been released since; keeps none of them alive."""
+
+    def __init__(self, pieces: Iterable[Piece]) -> None:
+        self.bytes = 0
+        for piece in pieces:
+            if isinstance(piece.owner, np.ndarray):
+                weakref.finalize(piece.owner, self._gone, piece.bytes).atexit = False
+
+    def _gone(self, size: int) -> None:
+        self.bytes += size
+
+
+def added_by_backward(
+    root: Node,
+    seed: Any,
+    order: Sequence[Node],
+    *,
+    keep_grads: bool | None = None,
+    retain_graph: bool | None = None,
+    released: Released,
+) -> int:
+    """The most bytes that a backward pass from empty gradients has beside what was alive before, its gradients among
+    them. All gradients are put back; with retain_graph=False the graph is of no use any more.
+
+    root, order   the graph
+    keep_grads    and retain_graph, as `Tensor.backward` takes them
+    released      what was alive before
+
+    NumPy reports each array to `tracemalloc`, and Python its objects. What a rule releases was there before the
+    measurement began, which cannot see it go: it is taken off when its array dies.
+    """
+    done = None
+    if isinstance(root, ArrayNode):
+        keep = not lean.is_lean(root) if keep_grads is None else bool(keep_grads)
+        done = lean.done(keep, retain_graph is not False)
+    most = gone = 0
+    with _marks_kept(order), empty_gradients(order), _tracing():
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+
+        def combine(grad: Any, sent: Any) -> Any:
+            nonlocal most, gone
+            if released.bytes != gone:
+                most = max(most, tracemalloc.get_traced_memory()[1] - before - gone)
+                tracemalloc.reset_peak()
+                gone = released.bytes
+            return add(grad, sent)
+
+        deliver(chain_rule(root, seed, done=done), combine)
+        return max(most, tracemalloc.get_traced_memory()[1] - before - gone)
+
+
+@contextmanager
+def _marks_kept(order: Sequence[Node]) -> Iterator[None]:
+    """Let results not say, because of a pass that was only measured, that their gradients have been released."""
+    marked = [node for node in order if getattr(node, "_released", False)]
+    try:
+        yield
+    finally:
+        for node in marked:  # the others lost it when their gradients were put back
+            node._released = True
+
+
+@contextmanager
+def _tracing() -> Iterator[None]:
+    """Let tracemalloc count inside, and stop it afterwards unless it did before."""
+    was = tracemalloc.is_tracing()
+    if not was:
+        tracemalloc.start()
+    try:
+        yield
+    finally:
+        if not was:
+            tracemalloc.stop()
