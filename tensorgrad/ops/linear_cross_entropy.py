@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorgrad.dtypes import common_dtype, is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
+from tensorgrad.linear_tiles import Layer, add_parts, layer_of, tiles
 from tensorgrad.node import ArrayNode, new, operand, quiet, record_joint
 from tensorgrad.noise import warn
 from tensorgrad.ops.cross_entropy import _at_live, _choose, _Chosen, _cross_entropy, _each, _total, cross_entropy
@@ -24,12 +24,6 @@ from tensorgrad.sums import sum_over
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
-
-_AT_ONCE = 2**22
-"""How many scores are in memory at one time: 16.8 MB of float32, beside which the loop around them costs nothing."""
-
-_ROWS = 1024
-"""How many rows a tile has at least, if there are so many: products of fewer run well below the machine's speed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +126,7 @@ def _tiled(
 ) -> Tensor:
     """The loss by tiles of scores, and its gradients by the same tiles, computed again."""
     dtype = common_dtype([x._data for x in operands])
-    layer = _layer_of(operands, sum_dtype(dtype), options)
+    layer = layer_of(operands, sum_dtype(dtype), None if options is None else options.batch_chunk_size)
     classes = len(layer.matrix)
     largest, totals, at_class, at_all = _row_sums(layer, chosen, bool(smoothing))
     losses = (np.log(totals) - (at_class - largest)) * chosen.weights
@@ -154,7 +148,7 @@ def _tiled(
             sums = taken + spread * each_class.sum()
         factors = sums / totals
         sent = [np.zeros(a.shape, layer.dtype) if want else None for a, want in zip(layer.arrays, wanted, strict=False)]
-        for tile in _tiles(layer):
+        for tile in tiles(layer):
             r, c, scores = tile.r, tile.c, tile.scores
             scores -= largest[r, None]
             np.exp(scores, out=scores)
@@ -165,14 +159,14 @@ def _tiled(
             scores[place] -= taken[r][at]
             if chosen.live is not None:
                 scores[~chosen.live[r]] = 0
-            _add_parts(sent, tile)
+            add_parts(sent, tile)
         return [None if a is None else a.reshape(shape) for a, shape in zip(sent, shapes, strict=True)]
 
     return record_joint("linear_cross_entropy", out, tuple(operands), rule)
 
 
 def _row_sums(
-    layer: _Layer, chosen: _Chosen, weighs_all: bool
+    layer: Layer, chosen: _Chosen, weighs_all: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Of each row: the largest score (0 if all are -inf), the sum of exp(score - largest), the score at the right
     class, and (if `weighs_all`) the sum of the scores times the classes' weights.
@@ -184,7 +178,7 @@ def _row_sums(
     largest = np.full(count, -np.inf, layer.dtype)
     totals, at_class = np.zeros(count, layer.dtype), np.zeros(count, layer.dtype)
     weighted, each_class = (np.zeros(count, layer.dtype), _each_class(layer, chosen)) if weighs_all else (None, None)
-    for tile in _tiles(layer):
+    for tile in tiles(layer):
         r, c, scores = tile.r, tile.c, tile.scores
         at, place = _right_ones(chosen, r, c)
         at_class[r][at] = scores[place]
@@ -201,7 +195,8 @@ def _row_sums(
     return _finite_below(largest), totals, at_class, weighted
 
 
-def _each_class(layer: _Layer, chosen: _Chosen) -> np.ndarray:
+def _each_class(layer: Layer, chosen: _Chosen) -> np.ndarray:
+    """What the part of each class counts in label smoothing."""
     return np.ones(len(layer.matrix), layer.dtype) if chosen.table is None else chosen.table
 
 
@@ -210,99 +205,11 @@ def _finite_below(largest: np.ndarray) -> np.ndarray:
     return np.where(largest == -np.inf, largest.dtype.type(0), largest)
 
 
-# -- tiles -------------------------------------------------------------------------------------------------------------
-
-
-class _Layer(NamedTuple):
-    """The linear layer: arrays as they are, and the dtype in which its scores are computed.
-
-    rows, matrix, bias  (N, n), (C, n), (C,) or None
-    tile                how many rows and classes are taken at one time
-    """
-
-    rows: np.ndarray
-    matrix: np.ndarray
-    bias: np.ndarray | None
-    dtype: np.dtype
-    tile: tuple[int, int]
-
-    @property
-    def arrays(self) -> tuple[np.ndarray | None, ...]:
-        return self.rows, self.matrix, self.bias
-
-
-class _Tile(NamedTuple):
-    """The scores (or what has become of them) of the rows `r` at the classes `c`, and what they are products of."""
-
-    r: slice
-    c: slice
-    rows: np.ndarray
-    matrix: np.ndarray
-    scores: np.ndarray
-
-
-def _layer_of(operands: list[ArrayNode], dtype: np.dtype, options: LinearCrossEntropyOptions | None) -> _Layer:
-    x, w, *b = [x._data for x in operands]
-    rows = x.reshape(-1, x.shape[-1]) if x.ndim == 1 else x
-    count, classes = len(rows), len(w)
-    if options is not None and options.batch_chunk_size is not None:
-        tile = options.batch_chunk_size, classes
-    else:
-        tile_rows = min(count, max(_ROWS, _AT_ONCE // max(classes, 1)))
-        tile = tile_rows, _AT_ONCE // max(tile_rows, 1)
-    return _Layer(rows, w, b[0] if b else None, dtype, (max(tile[0], 1), max(tile[1], 1)))
-
-
-def _tiles(layer: _Layer) -> Iterator[_Tile]:
-    """The scores tile by tile, all in one buffer: each may be overwritten, and is gone when the next one comes.
-
-    float16 is widened one tile at a time.
-    """
-    count, classes = len(layer.rows), len(layer.matrix)
-    high, wide = min(layer.tile[0], count), min(layer.tile[1], classes)
-    buffer = np.empty(high * wide, layer.dtype)
-    for r in _slices(count, high):
-        rows = layer.rows[r].astype(layer.dtype, copy=False)
-        for c in _slices(classes, wide):
-            matrix = layer.matrix[c].astype(layer.dtype, copy=False)
-            scores = buffer[: len(rows) * len(matrix)].reshape(len(rows), len(matrix))
-            np.matmul(rows, matrix.T, out=scores)
-            if layer.bias is not None:
-                scores += layer.bias[c]
-            yield _Tile(r, c, rows, matrix, scores)
-
-
-def _slices(length: int, step: int) -> Iterator[slice]:
-    return (slice(i, min(i + step, length)) for i in range(0, length, max(step, 1)))
-
-
 def _right_ones(chosen: _Chosen, r: slice, c: slice) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """Which of the rows `r` have their class in `c`, and the places of these classes in the tile."""
     classes = chosen.classes[r]
     at = np.flatnonzero((classes >= c.start) & (classes < c.stop))
     return at, (at, classes[at] - c.start)
-
-
-def _add_parts(sent: list[np.ndarray | None], tile: _Tile) -> None:
-    """Add what a tile of the scores' gradient contributes to the gradients of rows, matrix and bias.
-
-    Each of them is one product (or sum) over all rows or all classes, taken in parts: the += of the parts belongs to
-    that product. It is not the += of the backward algorithm, which adds what different uses of a tensor send.
-    """
-    r, c, g = tile.r, tile.c, tile.scores
-    if sent[0] is not None:
-        _add_product(sent[0][r], g, tile.matrix, c.start == 0)
-    if sent[1] is not None:
-        _add_product(sent[1][c], g.T, tile.rows, r.start == 0)
-    if len(sent) > 2 and sent[2] is not None:
-        sent[2][c] += sum_over(g, 0)
-
-
-def _add_product(out: np.ndarray, a: np.ndarray, b: np.ndarray, is_first: bool) -> None:
-    if is_first:  # no array between
-        np.matmul(a, b, out=out)
-    else:
-        out += a @ b
 
 
 # -- what fits ---------------------------------------------------------------------------------------------------------
