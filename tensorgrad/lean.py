@@ -19,10 +19,10 @@ from micrograd.backprop import Node, move_hooks
 def stand_in(x: Any) -> Any:
     """What takes the place of `x` among the operands in a lean graph: always the same for one tensor.
 
-    A leaf that takes a gradient stands for itself, and so does a result whose rule is the user's: that reads the
-    gradient of this very tensor.
+    A leaf that takes a gradient stands for itself, and so do a result whose rule is the user's, which reads the
+    gradient of this very tensor, and a stand-in (what a checkpointed block read is an operand once more).
     """
-    if x._requires_grad and (not x._prev or x._closure is not None):
+    if isinstance(x, StandIn) or (x._requires_grad and (not x._prev or x._closure is not None)):
         return x
     core = x._core
     if core is None or core._requires_grad is not x._requires_grad:

@@ -136,23 +136,7 @@ PROGRAMS = [
     makes_a_leaf_inside,
 ]
 
-ADDED_IN_ANOTHER_ORDER = {
-    closes_over_parameters,
-    closes_over_an_intermediate,
-    nested,
-    an_operand_as_result,
-    assigns_inside,
-}
-"""What arrives at one tensor from inside a block is added up there first, and float addition is not associative."""
-
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-
-
-def check_equal(program: Any, got: Any, want: Any) -> None:
-    if want is not None and program in ADDED_IN_ANOTHER_ORDER:
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
-    else:
-        np.testing.assert_array_equal(got, want)
 
 
 @every_program
@@ -164,7 +148,7 @@ def test_results_and_gradients_are_bit_equal(program: Any):
         want.backward()
         out.backward()
         for a, b in zip(plain, kept, strict=True):
-            check_equal(program, b._grad, a._grad)
+            np.testing.assert_array_equal(b._grad, a._grad)
 
 
 @every_program
@@ -177,7 +161,7 @@ def test_in_a_trace(program: Any):
     twin = dict(zip(kept, plain, strict=True))
     for record, node in zip(found.graph.nodes, topological_order(out), strict=True):
         if node in twin:
-            check_equal(program, found.grads[record.key], twin[node].grad)
+            np.testing.assert_array_equal(found.grads[record.key], twin[node].grad)
 
 
 def test_the_gradients_are_those_of_torchs_checkpoint(torch: ModuleType):
@@ -202,12 +186,15 @@ def test_gradcheck_and_compare():
     assert compare(f, x, w1, w2).ok
 
 
-def test_in_the_pass_with_the_bug_the_block_itself_is_right():
-    """With = in the place of +=, the walk inside the block still adds: the bug is shown outside of it alone."""
-    x = Tensor([3.0], requires_grad=True)
-    loss = checkpoint(lambda h: h * h, x).sum()
-    deliver(chain_rule(loss, loss._seed()), overwrite)
-    assert x.grad.tolist() == [6]
+def test_the_pass_with_the_bug_shows_it_as_without_checkpoints():
+    """With = in the place of +=, of what comes from inside a block the last contribution is left."""
+    found = []
+    for call in (plainly, checkpoint):
+        x = Tensor([3.0], requires_grad=True)
+        loss = call(lambda h: h * h, x).sum()
+        deliver(chain_rule(loss, loss._seed()), overwrite)
+        found.append(x.grad.tolist())
+    assert found == [[3], [3]]
 
 
 # -- in the graph ------------------------------------------------------------------------------------------------------

@@ -161,17 +161,15 @@ def sent_by_slot(node: Node) -> list[Quantity | None]:
     slot = -1
     for parent, contribution in node._contributions():
         slot = next_slot(node, parent, slot)
-        sent[slot] = keep(contribution)
+        sent[slot] = keep(contribution) if sent[slot] is None else sent[slot] + contribution
     return sent
 
 
 def next_slot(node: Node, parent: Node, after: int) -> int:
     """Which operand of `node` a contribution to `parent` is for: contributions come in the operands' order, so the
-    first place after the last one where `parent` stands."""
-    slot = after + 1
-    while node._prev[slot] is not parent:
-        slot += 1
-    return slot
+    first place after the last one where `parent` stands. (A checkpointed block sends several to one place.)"""
+    places = [i for i, operand in enumerate(node._prev) if operand is parent]
+    return next((i for i in places if i > after), places[-1])
 
 
 def keep(quantity: Any) -> Quantity:

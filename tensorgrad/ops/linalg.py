@@ -12,6 +12,7 @@ from tensorgrad.dtypes import common_dtype, result_dtype, sum_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, Rule, operand, quiet, record
 from tensorgrad.ops.operands import pair
+from tensorgrad.remembering import remembered
 from tensorgrad.settings import real
 from tensorgrad.shapes import broadcasts_to, unbroadcast
 
@@ -125,14 +126,16 @@ def _matmul(op: str, x: ArrayNode, y: ArrayNode) -> Tensor:
     rows = a[None, :] if a.ndim == 1 else a
     columns = b[:, None] if b.ndim == 1 else b
     full = (*np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2]), rows.shape[-2], columns.shape[-1])
-    out = _product(rows, columns, full)
-    if dtype.kind == "O":
-        out = lift.nodes(out)
     # (the axes that vectors lack)
     added = tuple(axis for axis, operand in ((-2, a), (-1, b)) if operand.ndim == 1)
+
+    def compute() -> np.ndarray:
+        return _product(rows, columns, full).squeeze(added).astype(dtype, copy=False)
+
+    out = lift.nodes(compute()) if dtype.kind == "O" else remembered("matmul", compute, (x, y))
     rule_x = _for_rows(columns, rows.shape, full, a.shape)
     rule_y = _for_columns(rows, columns.shape, full, b.shape)
-    return record("@", out.squeeze(added).astype(dtype, copy=False), (x, rule_x), (y, rule_y))
+    return record("@", out, (x, rule_x), (y, rule_y))
 
 
 def _for_rows(columns: np.ndarray, rows: tuple[int, ...], full: tuple[int, ...], shape: tuple[int, ...]) -> Rule:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tensorgrad.dtypes import common_dtype, sum_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import operand, quiet, record
@@ -12,6 +14,7 @@ from tensorgrad.ops.arithmetic import add
 from tensorgrad.ops.linalg import matmul
 from tensorgrad.ops.operands import composed, is_lifted
 from tensorgrad.ops.transposing import T
+from tensorgrad.remembering import remembered
 from tensorgrad.shapes import broadcasts_to
 
 if TYPE_CHECKING:
@@ -36,15 +39,19 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     n = shapes[0][-1]
     count, m = prod(shapes[0][:-1]), prod(shapes[1][:-1])
     rows, matrix = arrays[0].reshape(count, n), arrays[1].reshape(m, n)
-    out = (rows @ matrix.T).reshape(out_shape)
-    if bias is not None:
-        out += arrays[2]
+
+    def compute() -> np.ndarray:
+        out = (rows @ matrix.T).reshape(out_shape)
+        if bias is not None:
+            out += arrays[2]
+        return out.astype(dtype, copy=False)
+
     rules = (
         lambda g: (g.reshape(count, m) @ matrix).reshape(shapes[0]),
         lambda g: (g.reshape(count, m).T @ rows).reshape(shapes[1]),
         lambda g: g,
     )
-    return record("linear", out.astype(dtype, copy=False), *zip(operands, rules, strict=False))
+    return record("linear", remembered("linear", compute, operands), *zip(operands, rules, strict=False))
 
 
 def _linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:

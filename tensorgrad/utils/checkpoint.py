@@ -2,125 +2,240 @@
 
 The block is one operation in the graph. Its operands are all tensors that it read and did not make: arguments, and
 parameters that it closes over. Its rule runs the block again, with the random generator as it was, and walks the graph
-of that run back to the operands. Memory then holds one block's intermediate results at a time.
+of that run back to the operands, releasing it on the way. Memory then holds what blocks read, and one block's
+intermediate results at a time.
+
+Every contribution from the inside is sent by itself, in order, so the gradients are those of a plain pass bit for bit
+as long as the plain pass, too, takes the block's operations one after the other. Two kinds of block are other: those
+that read a tensor and also something that was computed from it outside (the plain pass may go through the outside in
+between), and those with several results that share a tensor inside. There a tensor with three or more contributions may
+get them in another order, and differ by rounding. The masks of unselected branches (see `selection`) end at a block.
 
 Source: Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import gradients_kept
-from tensorgrad import lift, random
-from tensorgrad.autograd.gradients import pass_back
-from tensorgrad.grad_mode import enable_grad, is_grad_enabled
+from micrograd.backprop import Contribution, chain_rule, deliver
+from tensorgrad import random
+from tensorgrad.autograd.gradients import Together
+from tensorgrad.grad_mode import _mode, is_grad_enabled
+from tensorgrad.lean import in_graph, release
+from tensorgrad.node import ArrayNode, Several
 from tensorgrad.outputs import record_outputs
-from tensorgrad.settings import kind
+from tensorgrad.remembering import session
+from tensorgrad.settings import kind, whole
 from tensorgrad.tensor import Tensor
+from tensorgrad.utils.same import CheckpointError, agrees, first_difference, operations, sample
+from tensorgrad.utils.selective import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
+from tensorgrad.utils.structure import rebuilt, tensors
 from tensorgrad.versions import clock
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "noop_context_fn",
+]
+
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+def noop_context_fn() -> Contexts:
+    """Contexts of the two runs that do nothing: `context_fn` if it is left out."""
+    return nullcontext(), nullcontext()
 
 
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
     """`function(*args, **kwargs)`, whose intermediate results are not kept but computed again in backward.
 
     function            returns a Tensor, or a tuple, list or dict of Tensors and other things; it must do the same when
-                        it is called again
-    preserve_rng_state  whether dropout draws the same numbers again; without it the second run may give others
+                        it is called again. What it does beside (counts, prints, running averages) is done twice
+    context_fn          gives two contexts, for the first run and for the second: with
+                        `partial(create_selective_checkpoint_contexts, ["linear"])` results of these operations are kept
+    determinism_check   "default": the second run's results are compared with the first's, by shape, dtype and 512 of
+                        their numbers; "none": they are not
+    debug               whether the error about a second run that differs says which operation was another one
+    preserve_rng_state  whether dropout draws the same numbers again; without it the second run may give others, and
+                        numbers are not compared. It is the package's generator; one of your own must be put back by you
+    early_stop          True or False, to the same effect: the second run always goes on to its end
     use_reentrant       accepted and ignored: there is one kind
 
-    The gradients are those without it. (Where a tensor gets several contributions from inside the block they are added
-    up there first, so the last digits may differ.) Under `no_grad` it is a plain call.
+    The gradients are those without it, bit for bit but for the cases at the head of this file. Under `no_grad` it is a
+    plain call. A block in the block is as good as any.
 
-    Raises RuntimeError in backward if the second run gives results of other shapes or dtypes, or other numbers (known
-    by their sums), or reads other tensors that require gradients (parameters that were frozen since, say); and if an
-    array that the block read, or that its arguments or the function hold, was changed in place since the first.
+    Raises CheckpointError (a RuntimeError) in backward if the second run gives results of other shapes or dtypes, or
+    other numbers, or reads other tensors that require gradients (parameters that were frozen since, say); ChangedError
+    if an array that the block read, or that its arguments or the function hold, was changed in place since the first;
+    TypeError and ValueError for settings that make no sense.
     """
-    if not callable(function):
-        raise TypeError(f"checkpoint: takes a function and its arguments, got {kind(function)} for the function")
+    _check(function, context_fn, determinism_check)
     if not is_grad_enabled():
         return function(*args, **kwargs)
+    first, second = _contexts(context_fn)
     state = random.get_rng_state() if preserve_rng_state else None
+    lean = _mode.lean
     clock.now += 1  # what the block makes is younger than what it reads
     start = clock.now
-    found = function(*args, **kwargs)
-    results = _tensors(found)
-    tracked = [x for x in results if x._requires_grad]
-    if not tracked:
+    with _alone(), first:
+        found = function(*args, **kwargs)
+    results = [x for x in tensors(found) if x._requires_grad]
+    if not results:
         return found
-    parents = _read(tracked, start)
-    kinds = [(x._data.shape, x._data.dtype) for x in tracked]
-    given = _older(parents, start)
-    sums = [_sums(x._data) for x in tracked] if preserve_rng_state else None
+    parents = _read(results, start)
+    older = [x._time < start for x in parents]  # the others are leaves that the block makes for itself
+    kinds = [(x._data.shape, x._data.dtype) for x in results]
+    is_compared = determinism_check == "default"
+    samples = [sample(x._data) for x in results] if is_compared and preserve_rng_state else None
+    done = operations(results, start) if debug else None
 
-    def rule(gradients: list[np.ndarray | None]) -> list[np.ndarray | None]:
+    def rule(gradients: list[np.ndarray | None]) -> list[Several | None]:
         clock.now += 1
-        start = clock.now
-        again = _run_again(function, args, kwargs, state)
+        begun = clock.now
+        with _alone(), _as_recorded(state, lean), second:
+            again = [x for x in tensors(function(*args, **kwargs)) if x._requires_grad]
+        stop = [in_graph(x) for x in parents]
         differs = ""
-        if [(x._data.shape, x._data.dtype) for x in again] != kinds:
+        if is_compared and [(x._data.shape, x._data.dtype) for x in again] != kinds:
             differs = "gave results of other shapes or dtypes"
-        elif _older(_read(again, start), start) != given:
+        elif {x for x in _read(again, begun) if x._time < begun} != {x for x, is_older in zip(stop, older) if is_older}:
             differs = "read other tensors that require gradients"
-        elif sums is not None and not all(_agrees(x._data, s) for x, s in zip(again, sums, strict=True)):
+        elif samples is not None and not all(agrees(x._data, s) for x, s in zip(again, samples, strict=True)):
             differs = "gave other numbers"
         if differs:
-            raise RuntimeError(
-                f"checkpoint: {_name(function)} {differs} when it was run again in backward: it must do the same each "
-                "time"
+            where = f" ({first_difference(done, operations(again, begun)) or 'by the same operations'})" if done else ""
+            raise CheckpointError(
+                f"checkpoint: {_name(function)} {differs} when it was run again in backward{where}: it must do the "
+                "same each time"
             )
         reached = [(x, g) for x, g in zip(again, gradients, strict=True) if g is not None]
-        with gradients_kept(parents):
-            pass_back([x for x, _ in reached], [g for _, g in reached], parents)
-            return [parent._grad for parent in parents]
+        roots, seeds = [in_graph(x) for x, _ in reached], [g for _, g in reached]
+        again.clear()  # from here on the graph alone holds what the pass is to release
+        reached.clear()
+        sent = _contributions(roots, seeds, stop)
+        return [sent[x] or None for x in stop]
 
-    recorded = record_outputs("checkpoint", [x._data for x in tracked], parents, rule)
-    return _rebuilt(found, dict(zip(tracked, recorded, strict=True)))
+    recorded = record_outputs("checkpoint", [x._data for x in results], parents, rule)
+    return rebuilt(found, dict(zip(results, recorded, strict=True)))
 
 
-def _run_again(function: Callable[..., Any], args: Any, kwargs: Any, state: Any) -> list[Tensor]:
-    now = random.get_rng_state()
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True
+) -> Any:
+    """The functions one after the other, each on the result of the one before, in `segments` checkpoints.
+
+    functions  a `nn.Sequential`, or an iterable of functions of one argument
+    segments   how many parts of about equal length; as in torch, the last is not checkpointed: backward begins there
+
+    Raises ValueError for fewer segments than one, or more than functions.
+    """
+    steps = list(functions)
+    count = whole("checkpoint_sequential", "segments", segments)
+    if not 1 <= count <= len(steps):
+        raise ValueError(
+            f"checkpoint_sequential: {count} segments of {len(steps)} functions: give 1 to as many as functions"
+        )
+
+    def run(x: Any, part: Sequence[Callable[[Any], Any]]) -> Any:
+        for function in part:
+            x = function(x)
+        return x
+
+    length = len(steps) // count
+    for start in range(0, length * (count - 1), length):
+        part = steps[start : start + length]
+        input = checkpoint(run, input, part, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
+    return run(input, steps[length * (count - 1) :])
+
+
+# -- the two runs ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """A block in a selective one decides for itself what is kept."""
+    token = session.set(None)
+    try:
+        yield
+    finally:
+        session.reset(token)
+
+
+@contextmanager
+def _as_recorded(state: Tensor | None, lean: bool) -> Iterator[None]:
+    """The random generator and the kind of graph as they were in the first run; and afterwards as they are now."""
+    mode, now = _mode.state, random.get_rng_state()
     try:
         if state is not None:
             random.set_rng_state(state)
-        with enable_grad():
-            return [x for x in _tensors(function(*args, **kwargs)) if x._requires_grad]
+        _mode.set(True)
+        _mode.lean = lean
+        yield
     finally:
         random.set_rng_state(now)
+        _mode.state = mode
 
 
-def _sums(a: np.ndarray) -> tuple[float, float]:
-    """What tells the numbers of two runs apart, at little cost: their sum, and that of their sizes."""
-    a = lift.numbers(a)
-    with np.errstate(invalid="ignore", over="ignore"):
-        return float(a.sum(dtype=np.float64)), float(np.abs(a).sum(dtype=np.float64))
+def _contributions(
+    roots: Sequence[ArrayNode], seeds: Sequence[np.ndarray], stop: Sequence[ArrayNode]
+) -> dict[ArrayNode, Several]:
+    """What a pass from `roots` sends to each of `stop`, in order. The graph in between is released."""
+    sent = {x: Several() for x in stop}
+    lives = [(x, x._live) for x in stop]
+
+    def inside(contributions: Iterator[Contribution]) -> Iterator[Contribution]:
+        for sender, node, g in contributions:
+            if node in sent:
+                sent[node].append(g)
+            else:
+                yield sender, node, g
+
+    try:
+        with (
+            np.errstate(over="ignore", invalid="ignore"),
+            closing(chain_rule(Together(roots, seeds), True, stop, done=_forget)) as contributions,
+        ):
+            deliver(inside(contributions))
+    finally:
+        for x, live in lives:
+            if x._live is not live:
+                x._live = live
+    return sent
 
 
-def _agrees(a: np.ndarray, sums: tuple[float, float]) -> bool:
-    """Whether these are the sums of `a`, but for rounding, which may differ with the addresses of arrays."""
-    allowed = float(np.sqrt(np.finfo(a.dtype).eps)) * sums[1]
-    return not any(abs(x - y) > allowed for x, y in zip(_sums(a), sums, strict=True))  # nan agrees with everything
+def _forget(node: Any) -> None:
+    if isinstance(node, ArrayNode):
+        release(node)
 
 
-def _older(tensors: Sequence[Tensor], start: int) -> set[Tensor]:
-    """Those that were there before a run that began at `start`: not leaves that it made."""
-    return {x for x in tensors if x._time < start}
-
-
-def _read(results: Sequence[Tensor], start: int) -> tuple[Tensor, ...]:
+def _read(results: Sequence[Tensor], start: int) -> tuple[ArrayNode, ...]:
     """The tensors that a block read and did not make: where the nodes that are younger than `start` end."""
-    read: dict[Tensor, None] = {}
-    seen: set[Tensor] = set()
-    stack = list(results[::-1])
+    read: dict[ArrayNode, None] = {}
+    seen: set[ArrayNode] = set()
+    stack = [in_graph(x) for x in results[::-1]]
     while stack:
         x = stack.pop()
         if x in seen:
@@ -133,25 +248,20 @@ def _read(results: Sequence[Tensor], start: int) -> tuple[Tensor, ...]:
     return tuple(read)
 
 
-# -- what a block may return: Tensors, in tuples, lists and dicts -----------------------------------------------------
+def _contexts(context_fn: Callable[[], Contexts]) -> Contexts:
+    found = context_fn()
+    if isinstance(found, tuple) and len(found) == 2 and all(hasattr(x, "__enter__") for x in found):
+        return found
+    raise TypeError(f"checkpoint: context_fn must return two contexts, for the two runs, got {kind(found)}")
 
 
-def _tensors(found: Any) -> list[Tensor]:
-    if isinstance(found, Tensor):
-        return [found]
-    parts = found.values() if isinstance(found, dict) else found if isinstance(found, (tuple, list)) else ()
-    return list(dict.fromkeys(x for part in parts for x in _tensors(part)))
-
-
-def _rebuilt(found: Any, instead: dict[Tensor, Tensor]) -> Any:
-    if isinstance(found, Tensor):
-        return instead.get(found, found)
-    if isinstance(found, dict):
-        return type(found)((key, _rebuilt(part, instead)) for key, part in found.items())
-    if isinstance(found, (tuple, list)):
-        parts = [_rebuilt(part, instead) for part in found]
-        return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
-    return found
+def _check(function: Any, context_fn: Any, determinism_check: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"checkpoint: takes a function and its arguments, got {kind(function)} for the function")
+    if not callable(context_fn):
+        raise TypeError(f"checkpoint: context_fn is a function that returns two contexts, got {kind(context_fn)}")
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"checkpoint: determinism_check is 'default' or 'none', got {determinism_check!r}")
 
 
 def _name(function: Callable[..., Any]) -> str:

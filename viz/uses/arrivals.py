@@ -70,8 +70,12 @@ def _noted(
             if sender is not turn:
                 turn, slots = sender, {}
             if sender is not None and receiver in of:
-                slots[receiver] = next_slot(sender, receiver, slots.get(receiver, -1))
-                of[receiver].append(Arrival(sender, slots[receiver], keep(sent)))
+                before = slots.get(receiver, -1)
+                slots[receiver] = next_slot(sender, receiver, before)
+                sum_ = keep(sent)
+                if slots[receiver] == before:  # from the inside of a checkpointed block, which is one use
+                    sum_ = of[receiver].pop().sent + sum_
+                of[receiver].append(Arrival(sender, slots[receiver], sum_))
             yield sender, receiver, sent
             if receiver in of and has_hooks(receiver):  # whoever asked for this contribution has added it by now
                 unhooked[receiver] = keep(receiver.grad)
