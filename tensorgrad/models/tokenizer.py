@@ -102,7 +102,10 @@ class GPT2Tokenizer:
         Bytes that are no UTF-8, as when a character's tokens are not all there, become U+FFFD. Raises IndexError for
         a number that is no token's.
         """
-        array = np.asarray(tokens.data if isinstance(tokens, ArrayNode) else tokens)
+        try:
+            array = np.asarray(tokens.data if isinstance(tokens, ArrayNode) else tokens)
+        except ValueError:  # lists of several lengths
+            array = np.empty(0, dtype=object).reshape(0, 0)
         if array.size == 0 and array.ndim == 1:
             return ""
         if array.ndim != 1 or array.dtype.kind not in "iu":
