@@ -10,6 +10,7 @@ from viz.depth.run import depth
 from viz.drawing import Drawing, draw
 from viz.frames import animate, frames
 from viz.graph import Graph, snapshot
+from viz.memory.picture import draw_memory
 from viz.memory.result import Memory
 from viz.memory.run import memory
 from viz.page import Page, step
@@ -39,6 +40,7 @@ __all__ = [
     "depth",
     "draw",
     "draw_depth",
+    "draw_memory",
     "draw_run",
     "draw_runs",
     "draw_uses",

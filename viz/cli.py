@@ -1,4 +1,4 @@
-"""The command line: plusequals draw | step | compare | uses | depth | run | demo."""
+"""The command line: plusequals draw | step | compare | uses | depth | memory | run | demo."""
 
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ from typing import NoReturn
 
 import numpy as np
 
-from viz.commands import compare, demo, depth, draw, run, step, uses
+from viz.commands import compare, demo, depth, draw, memory, run, step, uses
 from viz.errors import UserError
 
-_COMMANDS = {"draw": draw, "step": step, "compare": compare, "uses": uses, "depth": depth, "run": run, "demo": demo}
+_COMMANDS = {
+    "draw": draw,
+    "step": step,
+    "compare": compare,
+    "uses": uses,
+    "depth": depth,
+    "memory": memory,
+    "run": run,
+    "demo": demo,
+}
 _SHORT_OPTIONS = ("-o", "-h")
 
 _BAD_INPUT = 2
@@ -70,7 +79,8 @@ def _top_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="plusequals",
         description="Look at backpropagation: draw a graph, step through its backward pass, compare the gradients of "
-        "the scalar and the tensor engine, split a gradient by use, and measure it along the blocks of a model.",
+        "the scalar and the tensor engine, split a gradient by use, measure it along the blocks of a model, and count "
+        "what a graph keeps in memory.",
         usage="plusequals COMMAND ...",
         epilog=f"commands:\n{lines}\n\nexample:\n{step.EXAMPLES.splitlines()[0]}\n\n"
         "plusequals COMMAND --help says more about each.",

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from viz.memory import table
+from viz.memory.paths import OUTSIDE
 from viz.memory.sizes import unit_for
 from viz.text import count
 
@@ -205,8 +206,9 @@ class Memory:
         }
 
     def table(self, *by: By) -> str:
-        """The totals, and what is kept by operation and by module, or as asked."""
-        return table.table(self, by or ("op", "module"))
+        """The totals, and what is kept by operation and, where there are modules, by module; or as asked."""
+        in_modules = any(module != OUTSIDE for _, module, _ in self.operations)
+        return table.table(self, by or (("op", "module") if in_modules else ("op",)))
 
     def __str__(self) -> str:
         return self.table()
