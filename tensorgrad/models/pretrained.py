@@ -66,7 +66,7 @@ _BLOCK = re.compile(r"h\.(\d+)\.")
 _DTYPES = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}  # of BF16 the bits, which NumPy has no floats for
 _PICKLE = (
     ": pytorch_model.bin is a pickle, which can run code and is not read here: load it with transformers and write it "
-    "again with save_pretrained(folder, safe_serialization=True)"
+    "again with its save_pretrained(folder)"
 )
 
 
