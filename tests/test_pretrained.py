@@ -244,6 +244,7 @@ def test_folders_and_files_that_are_not_there(tmp_path: Path) -> None:
     for wrong, error, message in [
         (tmp_path / "none", FileNotFoundError, "no folder .*none'; only files on this machine"),
         ("gpt2", FileNotFoundError, "no folder 'gpt2'"),
+        ("x" * 5_000, FileNotFoundError, "no folder .x+"),
         (write(tmp_path) / "config.json", NotADirectoryError, "is a file: give the folder"),
         ("a\0b", ValueError, "no path"),
         (None, TypeError, "takes the path of a folder, got a NoneType"),

@@ -23,9 +23,9 @@ def path_of(op: str, folder: Any) -> Path:
 def folder_of(op: str, folder: Any) -> Path:
     """`folder` as the path of a folder that is there."""
     path = path_of(op, folder)
-    if not path.exists():
+    if not os.path.exists(path):  # False also for a name that is too long
         raise FileNotFoundError(f"{op}: there is no folder {str(path)!r}; only files on this machine are read")
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise NotADirectoryError(f"{op}: {str(path)!r} is a file: give the folder that it is in")
     return path
 
