@@ -14,8 +14,7 @@ from tensorgrad.node import ArrayNode
 from tensorgrad.sums import sum_over
 
 _AT_ONCE = 2**22
-"""How many scores are in memory at one time: 16.8 MB of float32. Tiles of a quarter of it take longer backward, since
-more of them add to the gradient of the rows."""
+"""How many scores are in memory at one time: 16.8 MB of float32; with a quarter of it, backward takes longer."""
 
 _ROWS = 1024
 """How many rows a tile has at least, if there are so many: with 83 rows at all of 50,257 classes, which are as many
@@ -106,5 +105,6 @@ def add_parts(sent: list[np.ndarray | None], tile: Tile) -> None:
 def _add_product(out: np.ndarray, a: np.ndarray, b: np.ndarray, is_first: bool) -> None:
     if is_first:  # no array between
         np.matmul(a, b, out=out)
-    else:
-        out += a @ b
+        return
+    for part in _slices(len(out), _AT_ONCE // max(out.shape[1], 1)):  # or the array between may be of the weight's size
+        out[part] += a[part] @ b

@@ -33,6 +33,16 @@ def _towards(name: str, target: Any, weight: Any = None, **arguments: Any) -> An
     return run
 
 
+def _from_layer(target: Any, weight: Any = None, **arguments: Any) -> Any:
+    """linear_cross_entropy of rows, the layer's weight and perhaps its bias, as `_towards`."""
+
+    def run(m: Any, x: Any, w: Any, b: Any = None) -> Any:
+        options = arguments if weight is None else arguments | {"weight": m.tensor(weight, dtype=x.dtype)}
+        return m.nn.functional.linear_cross_entropy(x, w, m.tensor(target), linear_bias=b, **options)
+
+    return run
+
+
 def _masked(mask: Any) -> Any:
     return lambda m, q, k, v: m.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=m.tensor(mask))
 
@@ -127,6 +137,11 @@ CASES = (
         _towards("cross_entropy", _CLASSES, _WEIGHTS, label_smoothing=0.3, reduction="none"),
         (4, 3),
     ),
+    array("linear_cross_entropy", _from_layer(_CLASSES), ((4, 2), (3, 2)), ((4, 1), (3, 1))),
+    array("linear_cross_entropy bias, none", _from_layer(_SOME, _WEIGHTS, reduction="none"), ((4, 2), (3, 2), (3,))),
+    array("linear_cross_entropy sum", _from_layer(_SOME, reduction="sum", label_smoothing=0.3), ((4, 2), (3, 2))),
+    array("linear_cross_entropy one row", _from_layer(1, label_smoothing=0.3), ((2,), (3, 2), (3,))),
+    array("linear_cross_entropy grid", _from_layer(_GRID, _WEIGHTS), ((2, 2), (3, 2, 2), (3, 2))),
     array(
         "cross_entropy probabilities",
         _call("cross_entropy"),
@@ -272,6 +287,13 @@ def _cross_entropy(x: np.ndarray, target: np.ndarray, label_smoothing: float = 0
     return _reduce(-(logs * target).sum(axis=axis), options.get("reduction", "mean"))
 
 
+def _linear_cross_entropy(
+    x: np.ndarray, w: np.ndarray, target: np.ndarray, linear_bias: Any = None, **options: Any
+) -> np.ndarray:
+    scores = np.tensordot(x, w, (-1, -1))
+    return _cross_entropy(scores if linear_bias is None else scores + linear_bias, target, **options)
+
+
 def _attention(
     q: np.ndarray,
     k: np.ndarray,
@@ -323,6 +345,7 @@ NUMPY = {
     ),
     "dropout": lambda x, p=0.5, training=True: x * (1 - p) if training else x,
     "cross_entropy": _cross_entropy,
+    "linear_cross_entropy": _linear_cross_entropy,
     "nll_loss": _nll,
     "mse_loss": lambda x, y, weight=None, reduction="mean": _weighted((x - y) ** 2, weight, reduction),
     "l1_loss": lambda x, y, weight=None, reduction="mean": _weighted(np.abs(x - y), weight, reduction),

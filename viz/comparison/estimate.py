@@ -46,6 +46,8 @@ def _scalar_nodes(t: Tensor) -> int:
         return max(2 * (n - 1), 1) * max(int(math.prod([t.data.size, *sizes]) ** (1.5 / (n + 1))), *sizes)
     if t._op == "linear":
         return 2 * t.data.size * t._prev[1].shape[-1]
+    if t._op == "linear_cross_entropy":
+        return (2 * t._prev[0].shape[-1] + 8) * math.prod(t._prev[0].shape[:-1]) * t._prev[1].shape[0]
     if t._op == "scaled_dot_product_attention":  # for each score two products of vectors and a softmax
         query, key, value = t._prev[:3]
         return (2 * query.shape[-1] + 2 * value.shape[-1] + 6) * t.data.size // max(value.shape[-1], 1) * key.shape[-2]

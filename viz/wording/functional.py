@@ -26,6 +26,11 @@ WHOLE: dict[str, tuple[str, ...]] = {
     ),
     "dropout": ("{g} / (1 - p) where {a} was kept, 0 elsewhere",),
     "cross_entropy": ("{g} * (softmax({a}) - 1 at the right class), divided by their number for a mean",),
+    "linear_cross_entropy": (
+        "d @ {b}, where d = {g} * (softmax(the scores) - 1 at the right class), divided by their number for a mean",
+        "d.T @ {a}, where d = {g} * (softmax(the scores) - 1 at the right class), divided by their number for a mean",
+        "{g} * (softmax(the scores) - 1 at the right class), summed over all rows, divided by their number for a mean",
+    ),
     "nll_loss": ("-{g} at the right class, divided by their number for a mean",),
     "smooth_l1_loss": (
         "{g} * ({a} - {b}) / beta, cut off at -1 and 1",
