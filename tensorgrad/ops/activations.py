@@ -230,7 +230,9 @@ def leaky_relu(x: Operand, negative_slope: float = 0.01) -> Tensor:
     x, a = float_operand("leaky_relu", x)
     negative_slope = real("leaky_relu", "negative_slope", negative_slope)
     out = np.where(lift.numbers(a) > 0, a, a * negative_slope)
-    return record("leaky_relu", out, (x, lambda g: np.where(a > 0, g, g * negative_slope)))
+    # for a slope above 0 the result has the operand's sign, and the next layer keeps the result anyway
+    signs = out if negative_slope > 0 else a
+    return record("leaky_relu", out, (x, lambda g: np.where(signs > 0, g, g * negative_slope)))
 
 
 def elu(x: Operand, alpha: float = 1.0) -> Tensor:

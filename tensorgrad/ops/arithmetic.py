@@ -56,7 +56,16 @@ def _scaled(op: str, b: np.ndarray, alpha: int | float) -> np.ndarray:
 def mul(x: Operand, y: Operand) -> Tensor:
     """x * y, broadcast."""
     x, y, a, b = pair("mul", x, y)
-    return record("*", apply("mul", np.multiply, a, b), (x, lambda g: g * b), (y, lambda g: g * a))
+    out = apply("mul", np.multiply, a, b)
+    if a is x._data and b is y._data:
+        return record("*", out, (x, lambda g: g * b), (y, lambda g: g * a))
+    of_x, of_y, dtype = x._data, y._data, a.dtype  # of a mask of booleans a cast would be 4 times as large
+    return record(
+        "*",
+        out,
+        (x, lambda g: g * of_y.astype(dtype, copy=False)),
+        (y, lambda g: g * of_x.astype(dtype, copy=False)),
+    )
 
 
 def div(x: Operand, y: Operand, *, rounding_mode: str | None = None) -> Tensor:
@@ -254,7 +263,7 @@ def lerp(start: Operand, end: Operand, weight: Operand) -> Tensor:
     span = np.asarray(apply("lerp", np.subtract, b, a))
     near = apply("lerp", np.multiply, span, t)
     out = np.where(lift.numbers(t) < 0.5, a + near, b - span * (1 - t))  # each exact at its end, as in torch
-    return record("lerp", out, (x, lambda g: g * (1 - t)), (y, lambda g: g * t), (w, lambda g: g * span))
+    return record("lerp", out, (x, lambda g: g * (1 - t)), (y, lambda g: g * t), (w, lambda g: g * (b - a)))
 
 
 def addcmul(input: Operand, tensor1: Operand, tensor2: Operand, *, value: float = 1) -> Tensor:

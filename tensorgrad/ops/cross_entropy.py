@@ -79,12 +79,11 @@ def nll_loss(
     if is_lifted(x):
         return composed("nll_loss", lambda x: _picked_loss(_rows(x), chosen, reduction), x)
     a = x._data
-    place = _places(chosen, a.shape)
-    losses = _at_live(chosen, -a[place].astype(chosen.weights.dtype, copy=False) * chosen.weights)
+    losses = _at_live(chosen, -a[_places(chosen, a.shape)].astype(chosen.weights.dtype, copy=False) * chosen.weights)
 
     def rule(g: np.ndarray) -> np.ndarray:
         sent = np.zeros(shape, dtype=g.dtype)
-        sent[place] = -_each(chosen, g, reduction) * chosen.weights
+        sent[_places(chosen, shape)] = -_each(chosen, g, reduction) * chosen.weights
         return sent
 
     shape = a.shape
@@ -99,7 +98,8 @@ def _fused(x: ArrayNode, chosen: _Chosen, reduction: str, smoothing: float) -> T
     run = sum_dtype(a.dtype)
     rows = _rows_of(a)
     count, classes = rows.shape
-    largest, totals, losses, spread = np.empty((4, count), run)
+    largest, totals = np.empty((2, count), run)
+    losses, spread = np.empty((2, count), run)
     each_class = np.ones(classes, run) if chosen.table is None else chosen.table
     for block in row_blocks(rows.shape):
         scores = rows[block].astype(run, copy=False)

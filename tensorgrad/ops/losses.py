@@ -8,6 +8,7 @@ np.add take these beside arrays, and operators do not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ from tensorgrad.ops.arithmetic import div, mul
 from tensorgrad.ops.operands import Operand, apply, pair
 from tensorgrad.ops.targets import check_reduction, reduced
 from tensorgrad.settings import real
-from tensorgrad.shapes import broadcasts_to
+from tensorgrad.shapes import broadcast, broadcasts_to
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -37,15 +38,21 @@ def mse_loss(input: Operand, target: Operand, *, reduction: str = "mean", weight
     With `weight`, of the input's shape, each loss is multiplied by its weight, and the mean is over the weights' sum.
     Warns where the shapes differ and broadcast: (N,) against (N, 1) gives N * N losses, which is seldom meant.
     """
-    x, y, d = _difference("mse_loss", input, target, reduction)
-    losses = record("mse_loss", d * d, (x, lambda g: g * (2 * d)), (y, lambda g: g * (-2 * d)))
+    x, y, distance = _difference("mse_loss", input, target, reduction)
+    d = distance()
+    losses = record("mse_loss", d * d, (x, lambda g: g * (2 * distance())), (y, lambda g: g * (-2 * distance())))
     return _weighted("mse_loss", losses, weight, x, reduction, mean_of_weights=True)
 
 
 def l1_loss(input: Operand, target: Operand, *, reduction: str = "mean", weight: Operand = None) -> Tensor:
     """|input - target| of each element, with gradient 0 where they are equal, and their mean. Otherwise as mse_loss."""
-    x, y, d = _difference("l1_loss", input, target, reduction)
-    losses = record("l1_loss", np.abs(d), (x, lambda g: g * np.sign(d)), (y, lambda g: g * -np.sign(d)))
+    x, y, distance = _difference("l1_loss", input, target, reduction)
+    losses = record(
+        "l1_loss",
+        np.abs(distance()),
+        (x, lambda g: g * np.sign(distance())),
+        (y, lambda g: g * -np.sign(distance())),
+    )
     return _weighted("l1_loss", losses, weight, x, reduction, mean_of_weights=True)
 
 
@@ -58,13 +65,14 @@ def smooth_l1_loss(input: Operand, target: Operand, *, reduction: str = "mean", 
     beta = real("smooth_l1_loss", "beta", beta)
     if not beta >= 0:
         raise ValueError(f"smooth_l1_loss: beta must be 0 or more, got {beta}")
-    x, y, d = _difference("smooth_l1_loss", input, target, reduction)
+    x, y, distance = _difference("smooth_l1_loss", input, target, reduction)
+    d = distance()
     size = np.asarray(np.abs(d))
-    near = lift.numbers(size) < beta
-    out = np.where(near, d * d * (0.5 / beta if beta else 0.0), size - 0.5 * beta)
+    out = np.where(lift.numbers(size) < beta, d * d * (0.5 / beta if beta else 0.0), size - 0.5 * beta)
 
     def slope() -> np.ndarray:
-        return np.where(near, d / (beta or 1.0), np.sign(d))
+        d = distance()
+        return np.where(np.abs(d) < beta, d / (beta or 1.0), np.sign(d))
 
     losses = record("smooth_l1_loss", out, (x, lambda g: g * slope()), (y, lambda g: g * -slope()))
     return reduced(losses, reduction)
@@ -82,11 +90,15 @@ def huber_loss(
     delta = real("huber_loss", "delta", delta)
     if not delta > 0:
         raise ValueError(f"huber_loss: delta must be more than 0, got {delta}")
-    x, y, d = _difference("huber_loss", input, target, reduction)
+    x, y, distance = _difference("huber_loss", input, target, reduction)
+    d = distance()
     size = np.asarray(np.abs(d))
     out = np.where(lift.numbers(size) <= delta, d * d * 0.5, delta * (size - 0.5 * delta))
     losses = record(
-        "huber_loss", out, (x, lambda g: g * np.clip(d, -delta, delta)), (y, lambda g: g * -np.clip(d, -delta, delta))
+        "huber_loss",
+        out,
+        (x, lambda g: g * np.clip(distance(), -delta, delta)),
+        (y, lambda g: g * -np.clip(distance(), -delta, delta)),
     )
     return _weighted("huber_loss", losses, weight, x, reduction, mean_of_weights=False)
 
@@ -116,7 +128,7 @@ def binary_cross_entropy(input: Operand, target: Operand, weight: Operand = None
         op,
         np.multiply(b - 1, low_other) - np.multiply(b, low),
         (x, lambda g: g * ((a - b) / np.maximum(a * (1 - a), 1e-12).astype(a.dtype, copy=False))),
-        (y, lambda g: g * (log_other - log)),
+        (y, lambda g: g * (np.log1p(-a) - np.log(a))),
     )
     losses = losses if weight is None else mul(losses, _broadcast_weight(op, "weight", weight, losses))
     return reduced(losses, reduction)
@@ -151,7 +163,7 @@ def _with_logits(op: str, x: ArrayNode, y: ArrayNode, a: np.ndarray, b: np.ndarr
         small = np.where(plain >= 0, -a, a)
         rest = np.add(np.log(np.exp(small) + 1), np.where(plain >= 0, 0, -a))
     else:
-        rest = np.log1p(np.exp(-np.abs(a))) - np.minimum(a, 0)  # log(1 + exp(-a))
+        rest = _log_of_one_and_exp(a)
     if p is None:
         out = np.add(np.multiply(1 - b, a), rest)
         return record(op, out, (x, lambda g: g * _logit_slope(a, b)), (y, lambda g: g * -a))
@@ -161,9 +173,14 @@ def _with_logits(op: str, x: ArrayNode, y: ArrayNode, a: np.ndarray, b: np.ndarr
         op,
         np.add(np.multiply(1 - b, a), np.multiply(factor, rest)),
         (x, lambda g: g * _logit_slope(a, b, c)),
-        (y, lambda g: g * ((c - 1) * rest - a)),
-        (p, lambda g: g * (b * rest)),
+        (y, lambda g: g * ((c - 1) * _log_of_one_and_exp(a) - a)),
+        (p, lambda g: g * (b * _log_of_one_and_exp(a))),
     )
+
+
+def _log_of_one_and_exp(a: np.ndarray) -> np.ndarray:
+    """log(1 + exp(-a))."""
+    return np.log1p(np.exp(-np.abs(a))) - np.minimum(a, 0)
 
 
 def _logit_slope(a: np.ndarray, b: np.ndarray, c: np.ndarray | int = 1) -> np.ndarray:
@@ -191,12 +208,17 @@ def kl_div(input: Operand, target: Operand, *, reduction: str = "mean", log_targ
         a, b = lift.nodes(a), lift.nodes(b)  # constants too: NumPy has no log of objects that are numbers
     if log_target:
         p = np.exp(b)
-        losses = record("kl_div", p * difference, (x, lambda g: g * -p), (y, lambda g: g * (p * (difference + 1))))
+        losses = record(
+            "kl_div",
+            p * difference,
+            (x, lambda g: g * -np.exp(b)),
+            (y, lambda g: g * (np.exp(b) * (b - a + 1))),
+        )
     else:
         logs = np.log(b)
         zero = lift.numbers(b) == 0
         out = np.where(zero, 0, b * logs) - b * a
-        losses = record("kl_div", out, (x, lambda g: g * -b), (y, lambda g: g * (logs + 1 - a)))
+        losses = record("kl_div", out, (x, lambda g: g * -b), (y, lambda g: g * (np.log(b) + 1 - a)))
     if reduction == "batchmean":
         return div(reduce.sum(losses), x.shape[0] if x.shape else 1)
     return reduced(losses, reduction)
@@ -205,19 +227,30 @@ def kl_div(input: Operand, target: Operand, *, reduction: str = "mean", log_targ
 # -- operands ----------------------------------------------------------------------------------------------------------
 
 
-def _difference(op: str, input: Operand, target: Operand, reduction: str) -> tuple[ArrayNode, ArrayNode, np.ndarray]:
-    """Both operands, and input - target; warns where the shapes differ."""
+def _difference(
+    op: str, input: Operand, target: Operand, reduction: str
+) -> tuple[ArrayNode, ArrayNode, Callable[[], np.ndarray]]:
+    """Both operands, and a function that gives input - target; warns where the shapes differ.
+
+    A rule calls it too: it is computed anew from the operands, which are there anyway.
+    """
     check_reduction(op, reduction)
     x, y, a, b = pair(op, input, target)
     if not is_differentiable(a.dtype):
         raise DtypeError(f"{op}: of floats only, got {a.dtype}: convert them first")
-    d = np.asarray(apply(op, np.subtract, a, b))
     if a.shape != b.shape:
+        both = broadcast(op, a.shape, b.shape)
         warn(
-            f"{op}: input of shape {a.shape} and target of shape {b.shape} broadcast to losses of shape {d.shape}: did "
+            f"{op}: input of shape {a.shape} and target of shape {b.shape} broadcast to losses of shape {both}: did "
             "you mean .reshape(...) or .squeeze(-1) of one of them? Give both the same shape"
         )
-    return x, y, d
+    of_x, of_y = x._data, y._data
+    dtype = None if a.dtype == object else a.dtype
+
+    def distance() -> np.ndarray:
+        return np.asarray(np.subtract(of_x, of_y, dtype=dtype))
+
+    return x, y, distance
 
 
 def _same_shape(op: str, input: Operand, target: Operand) -> tuple[ArrayNode, ArrayNode, np.ndarray, np.ndarray]:

@@ -266,27 +266,36 @@ def cosine_similarity(
     if not products.ndim:
         raise ShapeError("cosine_similarity: 0-d operands have no axis to compare along; give vectors")
     run = sum_dtype(a.dtype)  # float32 for float16, whose range the squares leave
-    (unit_a, length_a, live_a), (unit_b, length_b, live_b) = (
-        _unit(np.broadcast_to(v, products.shape).astype(run, copy=False), d, eps) for v in (a, b)
+    (length_a, live_a), (length_b, live_b) = (
+        _length(v.astype(run, copy=False), d, products.shape, eps) for v in (a, b)
     )
-    cosine = sum_over(unit_a * unit_b, d, True)
-    out = lift.nodes(cosine) if a.dtype == object else cosine.astype(a.dtype)
+    cosine = sum_over((a / length_a) * (b / length_b), d, True)
+    out = lift.nodes(cosine) if a.dtype == object else cosine.astype(a.dtype, copy=False)
+    of_x, of_y = x._data, y._data
 
-    def towards(unit: np.ndarray, other: np.ndarray, length: np.ndarray, live: np.ndarray) -> Any:
-        return lambda g: np.expand_dims(g, d) * (other - np.where(live, cosine * unit, 0)) / length
+    def towards(
+        own: np.ndarray, other: np.ndarray, length: np.ndarray, length_other: np.ndarray, live: np.ndarray
+    ) -> Any:
+        def rule(g: np.ndarray) -> np.ndarray:
+            slope = other / length_other - np.where(live, cosine * (own / length), 0)
+            return np.expand_dims(g, d) * slope / length
+
+        return rule
 
     return record(
         "cosine_similarity",
         out.squeeze(d),
-        (x, towards(unit_a, unit_b, length_a, live_a)),
-        (y, towards(unit_b, unit_a, length_b, live_b)),
+        (x, towards(of_x, of_y, length_a, length_b, live_a)),
+        (y, towards(of_y, of_x, length_b, length_a, live_b)),
     )
 
 
-def _unit(a: np.ndarray, d: int, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`a` divided by its length along `d`, that length, and where it counts: where it is not below `eps`."""
+def _length(a: np.ndarray, d: int, shape: tuple[int, ...], eps: float) -> tuple[np.ndarray, np.ndarray]:
+    """The length of the vectors along axis `d` of `shape`, to which `a` broadcasts, and where it counts: where it is
+    not below `eps`. Of axes that `a` lacks, but for `d`, the length is 1."""
+    a = a.reshape((1,) * (len(shape) - a.ndim) + a.shape)
+    a = np.broadcast_to(a, (*a.shape[:d], shape[d], *a.shape[d + 1 :]))
     squares = sum_over(a * a, d, True)
     length = np.sqrt(lift.nodes(squares) if a.dtype == object else squares)
     live = lift.numbers(length) >= eps
-    length = np.where(live | np.isnan(lift.numbers(length)), length, eps)
-    return a / length, length, live
+    return np.where(live | np.isnan(lift.numbers(length)), length, eps), live

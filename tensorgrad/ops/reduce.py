@@ -99,6 +99,7 @@ def prod(
         out = out.astype(a.dtype)
 
     def rule(g: np.ndarray) -> np.ndarray:
+        line = a.reshape(-1) if one is None else one_axis_at_least(a)
         others = _products_of_others(line.astype(run, copy=False), where)
         others *= np.expand_dims(g.reshape(line.shape[:where] + line.shape[where + 1 :]), where)
         return others.reshape(shape)

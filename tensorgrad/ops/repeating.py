@@ -79,13 +79,17 @@ def repeat_interleave(
     if not a.ndim:
         raise IndexError(f"repeat_interleave: dim {axis} is not an axis of shape ()")
     along = normalize_one("repeat_interleave", 0 if axis is None else axis, a.shape)
-    where = _sources(positions("repeat_interleave", repeats), a.shape[along])
+    times = positions("repeat_interleave", repeats)
+    where = _sources(times, a.shape[along])
     if output_size is not None and output_size != len(where):
         raise ValueError(f"repeat_interleave: output_size is {output_size}, and the repeats add up to {len(where)}")
     before, flat = x._data.shape, a.shape
-    key = (*[slice(None)] * along, where)
-    out = np.take(a, where, along)
-    return record("repeat_interleave", out, (x, lambda g: scattered(flat, key, g).reshape(before)))
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        key = (*[slice(None)] * along, _sources(times, flat[along]))
+        return scattered(flat, key, g).reshape(before)
+
+    return record("repeat_interleave", np.take(a, where, along), (x, rule))
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:

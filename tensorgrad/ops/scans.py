@@ -54,9 +54,10 @@ def cumprod(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | No
     shape, run = a.shape, sum_dtype(a.dtype)
     line = one_axis_at_least(a)
     out = np.multiply.accumulate(line, axis=where, dtype=run)
-    result = out.astype(a.dtype) if a.dtype == np.float16 else out
     if a.dtype == object:
-        result = _apart("cumprod", out)
+        out = _apart("cumprod", out)
+    elif a.dtype == np.float16:
+        out = out.astype(a.dtype)
 
     def rule(g: np.ndarray) -> np.ndarray:
         factors = np.moveaxis(line, where, 0)
@@ -65,10 +66,12 @@ def cumprod(x: Any, dim: int | None = None, *, dtype: Any = None, axis: int | No
         # s[j] = g[j] + x[j + 1] * s[j + 1]; the factors before x[j] are out[j - 1]
         for j in range(len(sent) - 2, -1, -1):
             sent[j] += factors[j + 1] * sent[j + 1]
-        sent[1:] *= np.moveaxis(out, where, 0)[:-1]
+        # of float16, computed anew: the result is rounded
+        products = out if out.dtype == run else np.multiply.accumulate(line, axis=where, dtype=run)
+        sent[1:] *= np.moveaxis(products, where, 0)[:-1]
         return np.moveaxis(sent, 0, where).reshape(shape)
 
-    return record("cumprod", result.reshape(shape), (x, rule))
+    return record("cumprod", out.reshape(shape), (x, rule))
 
 
 def diff(

@@ -75,7 +75,8 @@ def _chosen(op: str, x: ArrayNode, order: np.ndarray, along: int) -> ValuesAndIn
     if not a.ndim:
         return ValuesAndIndices(record(op, a.copy(), (x, lambda g: g)), new(order))
     shape = a.shape
-    where = order.copy()  # the indices are the caller's, who may change them
+    # the rule's own, since the indices are the caller's, who may change them; and half as large where that is enough
+    where = order.astype(np.int32 if shape[along] < 2**31 else np.int64)
 
     def rule(g: np.ndarray) -> np.ndarray:
         sent = np.zeros(shape, dtype=g.dtype)
