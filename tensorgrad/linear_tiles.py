@@ -84,7 +84,8 @@ def tiles(layer: Layer) -> Iterator[Tile]:
 
 
 def _slices(length: int, step: int) -> Iterator[slice]:
-    return (slice(i, min(i + step, length)) for i in range(0, length, max(step, 1)))
+    step = max(step, 1)
+    return (slice(i, min(i + step, length)) for i in range(0, length, step))
 
 
 def add_parts(sent: list[np.ndarray | None], tile: Tile) -> None:
