@@ -10,6 +10,7 @@ import numpy as np
 
 from micrograd.backprop import reached, topological_order
 from tensorgrad.dtypes import is_differentiable
+from tensorgrad.lean import in_graph
 from tensorgrad.node import describe
 from tensorgrad.tensor import Tensor
 from tensorgrad.versions import clock
@@ -20,7 +21,7 @@ class Explanation:
     """What `explain` found.
 
     reason  in one word or two: "reached", "zero", "not finite", "constant", "no pass yet", "cleared", "not in the
-            graph", "detach", "no_grad", "no rule", "loss is gone"
+            graph", "detach", "no_grad", "no rule", "released", "loss is gone"
     text    the same in sentences, with what to do
     """
 
@@ -55,6 +56,7 @@ def explain(tensor: Tensor, loss: Tensor | None = None) -> Explanation:
             "longer exists. Call explain(tensor, loss) while the loss is at hand.",
         )
     order = graph_below(roots)
+    tensor = in_graph(tensor)
     if tensor not in set(order):
         return _not_in_graph(tensor, order)
     return _without_gradient(tensor, order) if tensor._grad is None else _with_gradient(tensor, order)
@@ -133,6 +135,12 @@ def _whereto(constant: Any, order: Sequence[Any]) -> str:
 def _without_gradient(tensor: Tensor, order: Sequence[Any]) -> Explanation:
     """In the graph, and no gradient: a node above it has no rule that sends it one, or it was cleared."""
     what = _capital(describe(tensor))
+    if tensor._released:
+        return Explanation(
+            "released",
+            f"{what} had a gradient, which the backward pass released once it was sent on (keep_grads=False, or a lean "
+            "graph). Call retain_grad() on the tensor before, or keep all gradients.",
+        )
     above = _above(tensor, order)
     for node in reversed(order):
         if node in above and node._prev and reached(node) and not any(parent in above for parent, _ in _sent(node)):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from micrograd.backprop import Node, move_hooks
+from tensorgrad.errors import LeanGraphError
 
 
 def stand_in(x: Any) -> Any:
@@ -61,10 +62,12 @@ class StandIn:
 
     @property
     def data(self) -> NoReturn:
-        """Raises RuntimeError."""
-        raise RuntimeError(
-            f"the result of {self._op!r} of shape {self._data.shape} was recorded in a lean graph, which keeps no data "  # type: ignore[attr-defined]
-            "to look at: record it without lean_graph()"
+        """Raises LeanGraphError."""
+        x: Any = self
+        what = x.label or (f"the result of {x._op!r}" if x._op else "a constant")
+        raise LeanGraphError(
+            f"{what} of shape {x._data.shape} was recorded in a lean graph, which keeps no data to look at: record it "
+            "without lean_graph()"
         )
 
 

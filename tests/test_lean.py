@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import warnings
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import tensorgrad.nn.functional as F
 from micrograd.backprop import topological_order
 from tensorgrad.models import GPT, GPTConfig
 from tensorgrad.utils.checkpoint import checkpoint
+from viz.cli import main
 
 CONFIG = GPTConfig(vocabulary=11, context=6, blocks=2, heads=2, width=8, dropout=0.2)
 
@@ -286,3 +288,49 @@ def test_the_switch_is_put_back() -> None:
     assert type((x * 2).sum()._prev[0]) is tg.Tensor
     with warnings.catch_warnings(), tg.lean_graph(), tg.no_grad():
         assert not (x * 2)._prev
+
+
+def test_explain_knows_what_was_released() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph():
+        y = x * 2
+        loss = (y * y).sum()
+    loss.backward()
+    assert tg.explain(y, loss).reason == "released"
+    assert tg.explain(x, loss).reason == "reached"
+
+
+def test_the_monitor_says_that_it_cannot_see_what_is_released() -> None:
+    model = tg.nn.Linear(2, 1)
+    optimizer = tg.optim.SGD(model.parameters(), lr=0.1)
+    said = []
+    tg.monitor(model, optimizer, say=said.append)
+    for divisor in (1.0, 0.0):
+        with tg.lean_graph():
+            loss = (model(tg.ones(3, 2)) / divisor).mean()
+        if divisor:
+            with pytest.warns(UserWarning, match="dead units"):
+                loss.backward()
+            optimizer.step()
+        else:
+            loss.backward()  # said once
+    assert ["its graph is lean" in str(finding).lower() for finding in said] == [True]
+
+
+@pytest.mark.parametrize("command", ["draw", "step", "compare", "uses", "memory"])
+def test_commands_say_in_one_line_that_a_lean_graph_cannot_be_shown(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "lean.py"
+    program.write_text(
+        "import tensorgrad as tg\nx = tg.tensor([1.0, 2.0], requires_grad=True)\n"
+        "with tg.lean_graph():\n    loss = (x * x * 2).sum()\n"
+    )
+    status = main([command, f"{program}:loss"])
+    found = capsys.readouterr()
+    if command == "memory":
+        assert status == 0
+    else:
+        assert status == 2
+        assert found.err.count("\n") == 1
+        assert "lean graph" in found.err

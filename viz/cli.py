@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from tensorgrad.errors import LeanGraphError
 from viz.commands import compare, demo, depth, draw, memory, run, step, uses
 from viz.errors import UserError
 
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = _run(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
-    except UserError as error:
+    except (UserError, LeanGraphError) as error:
         return _complain(str(error))
     except KeyboardInterrupt:
         return _INTERRUPTED

@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from tensorgrad.node import new
 from tensorgrad.ops.joining import cat
 from tensorgrad.settings import kind, real, whole
 from tensorgrad.tensor import Tensor
-from tensorgrad.utils.checkpoint import checkpoint
+from tensorgrad.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,10 @@ def run_in_turn(blocks: Iterable[Block], x: Tensor) -> Tensor:
     for block in blocks:
         x = block(x)
     return x
+
+
+PRODUCTS = ("linear",)
+"""What `GPT(checkpoint="selective")` keeps: the results of matrix products, which take the most time."""
 
 
 class GPT(Module):
@@ -249,10 +254,15 @@ class GPT(Module):
         """(B, T, C) to (B, T, C), as `checkpoint` says."""
         if not self._checkpoint:
             return run_in_turn(self.blocks, x)
-        size = 1 if self._checkpoint == "selective" else int(self._checkpoint)
+        options: dict[str, Any] = {}
+        size = 1
+        if self._checkpoint == "selective":
+            options["context_fn"] = partial(create_selective_checkpoint_contexts, list(PRODUCTS))
+        else:
+            size = int(self._checkpoint)
         blocks = list(self.blocks)
         for start in range(0, len(blocks), size):
-            x = checkpoint(run_in_turn, blocks[start : start + size], x)
+            x = checkpoint(run_in_turn, blocks[start : start + size], x, **options)
         return x
 
     @no_grad()

@@ -25,6 +25,7 @@ from tensorgrad.monitoring.run import Run
 from tensorgrad.monitoring.seen import Pass, Step
 from tensorgrad.nn.module import Module
 from tensorgrad.node import quiet
+from tensorgrad.noise import warn
 from tensorgrad.optim.optimizer import Optimizer
 from tensorgrad.settings import kind, real, whole
 from tensorgrad.tensor import Tensor
@@ -112,6 +113,7 @@ class Monitor:
         self._is_moving = self._by_hand = False
         self._is_fresh = True
         self._last: Pass | None = None
+        self._told_of_released = False
         self._forward = Forward(model, parts.modules)
         self._optimizer = ref(optimizer)
         self._handles = [  # of all hooks, these alone hold the monitor: as long as the optimizer is there, it is
@@ -176,6 +178,13 @@ class Monitor:
             self._parts.in_order_of(self._forward.calls)
         self._forward.calls = None
         self._passes += 1
+        if not self._told_of_released and any(x._released for x in graph):
+            self._told_of_released = True
+            warn(
+                "monitor: this backward pass releases the gradients of results (keep_grads=False, or a lean graph), so "
+                "what is read from those cannot be checked: dead units, how gradients fade with depth, the scores' "
+                "gradient. Keep them in the first steps at least"
+            )
         scaled_by = getattr(roots[0], "_scaled_by", 1.0)
         norms, odd = self._gradients()
         self._last = seen = Pass(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorgrad.lean import is_lean
 from tensorgrad.monitoring.checks.base import Check
 from tensorgrad.monitoring.finding import Finding
 from tensorgrad.monitoring.run import Run
@@ -48,8 +49,13 @@ def _unscaled(root: Any, seen: Pass) -> Any:
 
 def _forward(root: Any, seen: Pass) -> str:
     is_bad = np.isnan if np.isnan(root._data).any() else _not_finite
-    first = _first_below(root, is_bad, seen)
     what = "nan" if is_bad is np.isnan else "inf"
+    if is_lean(root):
+        return (
+            f"the loss is {what}. Its graph is lean, so there are no results to look at: run the step again without "
+            "lean_graph() to see where it was made. No step should follow."
+        )
+    first = _first_below(root, is_bad, seen)
     count = int(is_bad(first._data).sum())
     made = f"the loss is {what}. The first {what} of the forward pass {{}} ({count} of {first._data.size} elements)"
     if not first._prev:
