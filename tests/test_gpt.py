@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tensorgrad
+from micrograd.backprop import topological_order
 from tensorgrad import Tensor, no_grad
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.models import GPT, GPTConfig
@@ -393,3 +394,54 @@ def test_sizes_of_a_config_are_pythons_numbers_whatever_they_came_as() -> None:
     )
     assert [type(value) for value in vars(config).values()] == [int, int, int, int, int, float, bool, bool]
     assert json.loads(json.dumps(vars(config))) == vars(config)
+
+
+# -- what the backward pass computes again -----------------------------------------------------------------------------
+
+
+def step_of(checkpoint: bool | int | str, *, chunked: bool = False, dropout: float = 0.3) -> tuple[float, list]:
+    tensorgrad.manual_seed(1)
+    model = GPT(GPTConfig(vocabulary=13, context=5, blocks=3, heads=2, width=8, dropout=dropout), checkpoint=checkpoint)
+    tokens, targets = (
+        tensorgrad.tensor([[1, 2, 3, 4, 12], [5, 4, 10, 0, 0]]),
+        tensorgrad.tensor([[2, 3, 4, 12, 1], [4, 10, 0, 0, -100]]),
+    )
+    loss = model.loss(tokens, targets, chunked=chunked)
+    loss.backward()
+    return loss.item(), [p.grad for p in model.parameters()]
+
+
+@pytest.mark.parametrize("checkpoint", [True, 1, 2, 3, 100, "selective", np.bool_(True)])
+def test_a_checkpointed_gpt_has_the_same_gradients_bit_for_bit(checkpoint: bool | int | str) -> None:
+    loss, wanted = step_of(False)
+    again, found = step_of(checkpoint)
+    assert loss == again
+    for f, w in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(f, w)
+
+
+def test_the_chunked_loss_has_the_same_gradients() -> None:
+    loss, wanted = step_of(False)
+    again, found = step_of(True, chunked=True)
+    assert again == pytest.approx(loss, rel=1e-6)
+    for f, w in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(f, w, rtol=1e-5, atol=1e-7)
+
+
+def test_what_a_gpt_checkpoints_may_be_changed_and_is_checked() -> None:
+    model = GPT(GPTConfig(vocabulary=13, context=5, blocks=3, heads=2, width=8))
+    assert model.checkpoint is False
+    model.checkpoint = 2
+    tokens = tensorgrad.tensor([[1, 2, 3]])
+    blocks = {x._op for x in topological_order(model(tokens).sum())}
+    assert "checkpoint" in blocks
+    assert "gelu" not in blocks
+    model.checkpoint = False
+    assert "gelu" in {x._op for x in topological_order(model(tokens).sum())}
+    for wrong in (0, -1, "blocks"):
+        with pytest.raises(ValueError, match="checkpoint is"):
+            model.checkpoint = wrong
+    with pytest.raises(TypeError, match="checkpoint"):
+        model.checkpoint = 1.5
+    with pytest.raises(ShapeError, match=r"targets of shape \(1, 2\) for tokens of shape \(1, 3\)"):
+        model.loss(tokens, tensorgrad.tensor([[1, 2]]))
