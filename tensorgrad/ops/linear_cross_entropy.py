@@ -134,7 +134,7 @@ def _tiled(
         at_all = (np.log(totals) + largest) * _each_class(layer, chosen).sum() - at_all
         losses = (1 - smoothing) * losses + (smoothing / classes) * at_all
     out = _total(chosen, _at_live(chosen, losses), reduction).astype(dtype)
-    shapes = [x._data.shape for x in operands]
+    is_one_row = operands[0]._data.ndim == 1
     wanted = [x._requires_grad for x in operands]
 
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
@@ -160,7 +160,9 @@ def _tiled(
             if chosen.live is not None:
                 scores[~chosen.live[r]] = 0
             add_parts(sent, tile)
-        return [None if a is None else a.reshape(shape) for a, shape in zip(sent, shapes, strict=True)]
+        if sent[0] is not None and is_one_row:
+            sent[0] = sent[0][0]
+        return sent
 
     return record_joint("linear_cross_entropy", out, tuple(operands), rule)
 
