@@ -5,11 +5,13 @@ parameters that it closes over. Its rule runs the block again, with the random g
 of that run back to the operands, releasing it on the way. Memory then holds what blocks read, and one block's
 intermediate results at a time.
 
-Every contribution from the inside is sent by itself, in order, so the gradients are those of a plain pass bit for bit
-as long as the plain pass, too, takes the block's operations one after the other. Two kinds of block are other: those
-that read a tensor and also something that was computed from it outside (the plain pass may go through the outside in
-between), and those with several results that share a tensor inside. There a tensor with three or more contributions may
-get them in another order, and differ by rounding. The masks of unselected branches (see `selection`) end at a block.
+Every contribution from the inside is sent by itself, in the order of the inside, so the gradients are those of a plain
+pass bit for bit as long as the plain pass, too, takes the block's operations one after the other. It may not where an
+operation outside shares an operand `t` with the block and lies between its operations in the order of the graph: where
+the block reads `t` and also something that was computed from `t` outside (a function of a function of it), or where it
+has several results and `t` is used again between the uses of these. Then a tensor with three or more contributions may
+get them in another order, and differ by rounding. The masks of unselected branches (see `selection`) end at a block:
+0 times inf inside of it is nan, as in torch.
 
 Source: Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016.
 """
@@ -26,8 +28,8 @@ from micrograd.backprop import Contribution, chain_rule, deliver
 from tensorgrad import random
 from tensorgrad.autograd.gradients import Together
 from tensorgrad.grad_mode import _mode, is_grad_enabled
-from tensorgrad.lean import in_graph, release
-from tensorgrad.node import ArrayNode, Several
+from tensorgrad.lean import in_graph, release, stand_in
+from tensorgrad.node import ArrayNode, Rule, Several
 from tensorgrad.outputs import record_outputs
 from tensorgrad.remembering import session
 from tensorgrad.settings import kind, whole
@@ -76,8 +78,8 @@ def checkpoint(
                         it is called again. What it does beside (counts, prints, running averages) is done twice
     context_fn          gives two contexts, for the first run and for the second: with
                         `partial(create_selective_checkpoint_contexts, ["linear"])` results of these operations are kept
-    determinism_check   "default": the second run's results are compared with the first's, by shape, dtype and 512 of
-                        their numbers; "none": they are not
+    determinism_check   "default": the second run's results are compared with the first's, in 512 of their numbers;
+                        "none": in shape and dtype alone
     debug               whether the error about a second run that differs says which operation was another one
     preserve_rng_state  whether dropout draws the same numbers again; without it the second run may give others, and
                         numbers are not compared. It is the package's generator; one of your own must be put back by you
@@ -108,9 +110,10 @@ def checkpoint(
     parents = _read(results, start)
     older = [x._time < start for x in parents]  # the others are leaves that the block makes for itself
     kinds = [(x._data.shape, x._data.dtype) for x in results]
-    is_compared = determinism_check == "default"
-    samples = [sample(x._data) for x in results] if is_compared and preserve_rng_state else None
+    is_compared = determinism_check == "default" and preserve_rng_state
+    samples = [sample(x._data) for x in results] if is_compared else None
     done = operations(results, start) if debug else None
+    turns: dict[int, None] = {}
 
     def rule(gradients: list[np.ndarray | None]) -> list[Several | None]:
         clock.now += 1
@@ -119,7 +122,7 @@ def checkpoint(
             again = [x for x in tensors(function(*args, **kwargs)) if x._requires_grad]
         stop = [in_graph(x) for x in parents]
         differs = ""
-        if is_compared and [(x._data.shape, x._data.dtype) for x in again] != kinds:
+        if [(x._data.shape, x._data.dtype) for x in again] != kinds:
             differs = "gave results of other shapes or dtypes"
         elif {x for x in _read(again, begun) if x._time < begun} != {x for x, is_older in zip(stop, older) if is_older}:
             differs = "read other tensors that require gradients"
@@ -131,14 +134,18 @@ def checkpoint(
                 f"checkpoint: {_name(function)} {differs} when it was run again in backward{where}: it must do the "
                 "same each time"
             )
-        reached = [(x, g) for x, g in zip(again, gradients, strict=True) if g is not None]
-        roots, seeds = [in_graph(x) for x, _ in reached], [g for _, g in reached]
+        # whose gradient was complete first is the last that a walk down the graph comes to
+        order = [i for i in list(turns)[::-1] or range(len(again)) if gradients[i] is not None]
+        roots = [stand_in(again[i]) if lean else in_graph(again[i]) for i in order]
+        seeds = [gradients[i] for i in order]
         again.clear()  # from here on the graph alone holds what the pass is to release
-        reached.clear()
         sent = _contributions(roots, seeds, stop)
         return [sent[x] or None for x in stop]
 
     recorded = record_outputs("checkpoint", [x._data for x in results], parents, rule)
+    if len(recorded) > 1:
+        for i, x in enumerate(recorded):
+            x._rules = in_graph(x)._rules = (_noting(turns, i, x._rules[0]),)
     return rebuilt(found, dict(zip(results, recorded, strict=True)))
 
 
@@ -197,6 +204,17 @@ def _as_recorded(state: Tensor | None, lean: bool) -> Iterator[None]:
     finally:
         random.set_rng_state(now)
         _mode.state = mode
+
+
+def _noting(turns: dict[int, None], i: int, rule: Rule) -> Rule:
+    """The rule of result `i`, which notes in `turns` that it is the last one so far that has sent."""
+
+    def noted(g: np.ndarray) -> np.ndarray:
+        turns.pop(i, None)
+        turns[i] = None
+        return rule(g)
+
+    return noted
 
 
 def _contributions(
