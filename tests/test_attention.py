@@ -1,7 +1,11 @@
-"""scaled_dot_product_attention: the fast path against its composed twin and against torch, masks, and bad input."""
+"""scaled_dot_product_attention: the fast path, in one tile and in several, against its composed twin and against torch;
+masks, dropout, what it holds, and bad input."""
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+import weakref
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +16,8 @@ import tensorgrad
 from tensorgrad import Tensor
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.nn import functional as F
-from tensorgrad.ops import attention
+from tensorgrad.ops import attention, attention_tiles
+from tensorgrad.versions import held_arrays, owner
 from viz import compare
 
 TOLERANCE = {"float32": {"rtol": 5e-5, "atol": 5e-6}, "float64": {"rtol": 1e-12, "atol": 1e-12}}
@@ -28,6 +33,19 @@ SHAPES = pytest.mark.parametrize(
     ],
     ids=str,
 )
+
+
+TILES = pytest.mark.parametrize(
+    ("tile", "kept"), [(None, 1), (1, 1), (13, 0)], ids=["one tile", "tiles of a row", "tiles of 13 scores, not kept"]
+)
+
+
+def in_tiles(monkeypatch: pytest.MonkeyPatch, tile: int | None, kept: float = 0, rows: int = 1) -> None:
+    """From here on at most so many scores are in a tile, and at least so many rows; `kept` is as in attention_tiles."""
+    monkeypatch.setattr(attention_tiles, "KEPT", kept)
+    if tile is not None:
+        monkeypatch.setattr(attention_tiles, "TILE", tile)
+        monkeypatch.setattr(attention_tiles, "ROWS", rows)
 
 
 @pytest.fixture
@@ -62,7 +80,11 @@ def masks(rng: np.random.Generator, shapes: Any, dtype: str) -> list[dict[str, A
 
 @SHAPES
 @DTYPES
-def test_as_torch(shapes: Any, dtype: str, rng: np.random.Generator, torch: ModuleType):
+@TILES
+def test_as_torch(
+    shapes: Any, dtype: str, tile: int | None, kept: float, rng: np.random.Generator, torch: ModuleType, monkeypatch
+):
+    in_tiles(monkeypatch, tile, kept)
     for options in masks(rng, shapes, dtype):
         arrays = [rng.standard_normal(s).astype(dtype) for s in shapes]
         ours, theirs = [leaf(a, dtype) for a in arrays], [torch.tensor(a, requires_grad=True) for a in arrays]
@@ -81,8 +103,18 @@ def test_as_torch(shapes: Any, dtype: str, rng: np.random.Generator, torch: Modu
 @SHAPES
 @DTYPES
 @pytest.mark.parametrize("p", [0.0, 0.4, 1.0])
-def test_equals_its_twin(shapes: Any, dtype: str, p: float, rng: np.random.Generator, monkeypatch):
+@TILES
+def test_equals_its_twin(
+    shapes: Any,
+    dtype: str,
+    p: float,
+    tile: int | None,
+    kept: float,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+):
     """The twin is what the operation runs on scalar nodes; here it runs on numbers, with the same random ones."""
+    in_tiles(monkeypatch, tile, kept)
     for options in masks(rng, shapes, dtype):
         arrays = [rng.standard_normal(s).astype(dtype) for s in shapes]
         fast, plain = [leaf(a, dtype) for a in arrays], [leaf(a, dtype) for a in arrays]
@@ -103,7 +135,11 @@ def test_equals_its_twin(shapes: Any, dtype: str, p: float, rng: np.random.Gener
 
 
 @DTYPES
-def test_gradient_of_a_mask_that_is_added(dtype: str, rng: np.random.Generator, torch: ModuleType):
+@TILES
+def test_gradient_of_a_mask_that_is_added(
+    dtype: str, tile: int | None, kept: float, rng: np.random.Generator, torch: ModuleType, monkeypatch
+):
+    in_tiles(monkeypatch, tile, kept)
     arrays = [rng.standard_normal(s).astype(dtype) for s in ((2, 3, 4), (2, 5, 4), (2, 5, 3), (3, 5))]
     ours, theirs = [leaf(a, dtype) for a in arrays], [torch.tensor(a, requires_grad=True) for a in arrays]
     F.scaled_dot_product_attention(*ours).sum().backward()
@@ -112,7 +148,9 @@ def test_gradient_of_a_mask_that_is_added(dtype: str, rng: np.random.Generator, 
         np.testing.assert_allclose(a.grad, b.grad.numpy(), **TOLERANCE[dtype])
 
 
-def test_only_what_is_wanted_gets_a_gradient(rng: np.random.Generator):
+@TILES
+def test_only_what_is_wanted_gets_a_gradient(tile: int | None, kept: float, rng: np.random.Generator, monkeypatch):
+    in_tiles(monkeypatch, tile, kept)
     arrays = [rng.standard_normal(s) for s in ((3, 4), (5, 4), (5, 2), (3, 5))]
     every = [leaf(a) for a in arrays]
     F.scaled_dot_product_attention(*every).sum().backward()
@@ -157,6 +195,154 @@ def test_dropout_leaves_out_weights():
     assert set(np.unique(out.data)) == {0.0, 0.25 / 0.75}
     assert np.mean(out.data == 0) == pytest.approx(0.25, abs=0.04)
 
+
+# -- tiles -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tile", [1, 4, 9, 20, 40, 60, 200])
+@pytest.mark.parametrize("shape", [(5, 3), (2, 5, 3), (2, 3, 4, 5), (4, 1), (2, 0, 3), (2, 3, 0), (0, 2, 2)])
+@pytest.mark.parametrize(("causal", "in_order"), [(False, False), (True, False), (True, True)])
+def test_tiles_hold_each_score_once(
+    tile: int, shape: tuple[int, ...], causal: bool, in_order: bool, monkeypatch: pytest.MonkeyPatch
+):
+    in_tiles(monkeypatch, tile)
+    rows = np.arange(np.prod(shape[:-1])).reshape(*shape[:-1], 1)
+    found = list(attention_tiles.tiles(shape, causal, in_order))
+    order = [row for each in found for row in each.by_rows(rows).ravel()]
+    assert (order if in_order else sorted(order)) == list(range(rows.size))
+    for each in found:
+        assert each.by_rows(rows).size * shape[-1] <= max(tile, shape[-1])
+        assert each.keys == slice(0, min(each.rows.stop, shape[-1]) if causal else shape[-1])
+
+
+def test_central_differences_in_tiles(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch):
+    """Of operands that are broadcast, with a mask that is, too, and with dropout; and of a causal mask."""
+    in_tiles(monkeypatch, 13)
+    shapes = ((2, 1, 4, 3), (3, 5, 3), (1, 3, 5, 2), (3, 1, 5))
+    operands = [leaf(rng.standard_normal(s)) for s in shapes]
+
+    def left_out(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        tensorgrad.manual_seed(3)
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=0.3)
+
+    def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.3)
+
+    assert tensorgrad.autograd.gradcheck(left_out, tuple(operands))
+    assert tensorgrad.autograd.gradcheck(causal, tuple(operands[:3]))
+
+
+@pytest.mark.parametrize("tile", [1, 13, 40])
+@pytest.mark.parametrize("causal", [False, True])
+def test_dropout_leaves_out_the_same_in_one_tile_and_in_several(
+    tile: int, causal: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+):
+    """Backward draws once more, as often as it is run, and the package's generator does not notice."""
+    shapes = ((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 2))
+    arrays, seed = [rng.standard_normal(s) for s in shapes], rng.standard_normal((2, 3, 5, 2))
+    found = []
+    for size, kept in ((None, 1), (tile, 0)):
+        in_tiles(monkeypatch, size, kept)
+        operands = [leaf(a) for a in arrays]
+        tensorgrad.manual_seed(8)
+        tensorgrad.rand(3)  # half of one of the generator's numbers is left over
+        out = F.scaled_dot_product_attention(*operands, dropout_p=0.5, is_causal=causal)
+        state = tensorgrad.get_rng_state().data
+        out.backward(seed)
+        once = [x.grad.copy() for x in operands]
+        out.backward(seed)
+        np.testing.assert_array_equal(tensorgrad.get_rng_state().data, state)
+        for x, g in zip(operands, once, strict=True):
+            np.testing.assert_allclose(x.grad, 2 * g, rtol=1e-15)
+        found.append([state, out.data, *once])
+    for one, several in zip(*found, strict=True):
+        np.testing.assert_allclose(several, one, rtol=1e-12, atol=1e-14)
+
+
+def test_float16_in_tiles(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch):
+    """Computed in float32: what comes out is the float32 result, rounded."""
+    in_tiles(monkeypatch, 13)
+    arrays = [(200 * rng.standard_normal(s)).astype(np.float16) for s in ((2, 4, 3), (2, 5, 3), (2, 5, 2))]
+    half, full = ([leaf(a, dtype) for a in arrays] for dtype in ("float16", "float32"))
+    outs = [F.scaled_dot_product_attention(*operands, scale=1e-4) for operands in (half, full)]
+    for out in outs:
+        out.sum().backward()
+    grads = [(x.grad, y.grad) for x, y in zip(half, full, strict=True)]
+    for x, y in [(outs[0].data, outs[1].data), *grads]:
+        assert x.dtype == np.float16
+        np.testing.assert_array_equal(x, y.astype(np.float16))
+
+
+def test_a_value_after_the_tile_does_not_reach_it(monkeypatch: pytest.MonkeyPatch):
+    in_tiles(monkeypatch, 1)
+    out = F.scaled_dot_product_attention(*np.ones((2, 3, 1)), np.array([[3.0], [5.0], [np.nan]]), is_causal=True)
+    np.testing.assert_array_equal(out.data.ravel(), [3, 4, np.nan])
+
+
+# -- what is held ------------------------------------------------------------------------------------------------------
+
+
+def heads(T: int, B: int = 1, H: int = 2, D: int = 4) -> tuple[Tensor, list[Tensor]]:
+    """The array that a layer gives, (B, T, 3, H, D), and its views (B, H, T, D)."""
+    qkv = Tensor(np.random.default_rng(0).standard_normal((B, T, 3, H, D)), dtype=np.float32, requires_grad=True)
+    return qkv, list(qkv.permute(2, 0, 3, 1, 4).unbind(0))
+
+
+@pytest.mark.parametrize("dropout_p", [0.0, 0.1])
+def test_memory_is_linear_in_the_length(dropout_p: float, monkeypatch: pytest.MonkeyPatch):
+    """What the rule holds, and the peaks of both passes, in bytes, at 256 tokens and at 512."""
+    in_tiles(monkeypatch, 2**11, attention_tiles.KEPT, rows=4)
+    found = []
+    for T in (256, 512):
+        qkv, operands = heads(T)
+        tracemalloc.start()
+        out = F.scaled_dot_product_attention(*operands, is_causal=True, dropout_p=dropout_p)
+        forward = tracemalloc.get_traced_memory()[1]
+        g = np.ones_like(out.data)
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        sent = out._rules(g)
+        backward = tracemalloc.get_traced_memory()[1] - before
+        tracemalloc.stop()
+        memory = {id(owner(a)): owner(a).nbytes for a in held_arrays(out._rules)}
+        assert sum(memory.values()) == qkv.data.nbytes + 2 * out.data.nbytes // 4  # and two numbers for each row
+        assert len(sent) == 3
+        found.append((forward, backward))
+    for shorter, longer in zip(*found, strict=True):
+        assert longer < 2.2 * shorter
+
+
+def test_a_small_problem_keeps_its_weights():
+    _, operands = heads(T=8)
+    held = [a.shape for a in held_arrays(F.scaled_dot_product_attention(*operands, dropout_p=0.5)._rules)]
+    assert held.count((1, 2, 8, 8)) == 2  # the weights, and which stay
+    _, operands = heads(T=16)
+    held = [a.shape for a in held_arrays(F.scaled_dot_product_attention(*operands, dropout_p=0.5)._rules)]
+    assert (1, 2, 16, 16) not in held
+
+
+def test_heads_side_by_side_are_a_view_of_the_result():
+    _, operands = heads(T=6, B=3)
+    out = F.scaled_dot_product_attention(*operands, is_causal=True)
+    assert out.shape == (3, 2, 6, 4)
+    assert out.data.base is None
+    assert np.shares_memory(out.transpose(1, 2).reshape(3, 6, 8).data, out.data)
+
+
+def test_no_reference_cycle():
+    _, operands = heads(T=6)
+    gc.disable()
+    try:
+        out = F.scaled_dot_product_attention(*operands, dropout_p=0.5)
+        out.sum().backward()
+        gone = weakref.ref(out)
+        del out
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
 
 Q, K, V = Tensor(np.ones((2, 3))), Tensor(np.ones((4, 3))), Tensor(np.ones((4, 5)))
 

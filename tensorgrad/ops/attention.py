@@ -13,7 +13,7 @@ from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record_joint
 from tensorgrad.ops import reduce
 from tensorgrad.ops.arithmetic import add, div, mul, sub
-from tensorgrad.ops.attention_tiles import Attention, Kept, backward, forward
+from tensorgrad.ops.attention_tiles import Attention, backward, forward
 from tensorgrad.ops.chance import Dropped, dropped, place, probability
 from tensorgrad.ops.functions import exp
 from tensorgrad.ops.linalg import matmul
@@ -82,21 +82,29 @@ def _fused(
     dropout_p: float,
     scale: float,
 ) -> Tensor:
-    q, k, v = (x._data for x in operands[:3])
     dtype = common_dtype([x._data for x in operands])
     added = _matrix(operands[3]._data) if operands[3:] else None
     look = None if look is None else _matrix(look)
     a = Attention(
-        q, k, v, shape, sum_dtype(dtype), scale, is_causal, look, added, place() if dropout_p else None, dropout_p
+        *[x._data for x in operands[:3]],
+        shape=shape,
+        dtype=sum_dtype(dtype),
+        scale=scale,
+        causal=is_causal,
+        look=look,
+        added=added,
+        place=place() if dropout_p else None,
+        p=dropout_p,
     )
-    kept: Kept | None = [] if math.prod(shape) <= q.size + k.size + v.size else None
-    out, rows = forward(a, random.generator() if dropout_p else None, kept)
+    out, rows, kept = forward(a, random.generator() if dropout_p else None)
     wanted = [x._requires_grad for x in operands]
     given = operands[-1]._data.shape
 
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
-        *sent, last = backward(a, rows, kept, g, wanted)
-        return [*sent, None if last is None else last.reshape(given)]
+        sent = backward(a, rows, kept, g, wanted)
+        if sent[-1] is not None and sent[-1].shape != given:
+            sent[-1] = sent[-1].reshape(given)
+        return sent
 
     return record_joint(op, out.astype(dtype, copy=False), tuple(operands), rule)
 

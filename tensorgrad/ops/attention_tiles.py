@@ -1,5 +1,14 @@
 """Attention on arrays, a tile of its scores at a time, so that no matrix of all of them is ever held.
 
+Forward keeps of each row of scores its largest and the sum of its exps; backward computes the weights again from these,
+tile by tile. This is the idea of FlashAttention (Dao et al. 2022, algorithms 1 and 4; the formulas are in its appendix
+B) and of Rabe and Staats, Self-attention Does Not Need O(n^2) Memory (2021). Theirs take the keys in tiles, too, and
+must rescale what they have so far when a larger score comes. Here a tile has whole rows, and its softmax is the plain
+one: a row is S numbers, and a tile a limited number of rows, so that memory is linear in L and S all the same.
+
+Of a causal mask a tile leaves out the keys that none of its rows may see, which saves up to half of the work, and a
+value there that is inf or nan does not reach them.
+
 Shapes: L queries and S keys of E numbers, S values of F; the axes before the last two, the batch, are broadcast.
 """
 
@@ -8,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +25,15 @@ import numpy as np
 from tensorgrad.ops.chance import Dropped, Place, dropped
 from tensorgrad.shapes import unbroadcast
 
-TILE = 2**18
-"""At most as many scores are in a tile, if a row has no more: 1 MB of float32, which stays in a core's cache."""
+TILE = 2**19
+"""At most as many scores are in a tile, if a row has no more: 2 MB of float32, which stay in the cache."""
 
-_ROWS = 64
+ROWS = 64
 """As many rows at least: gradients of keys and values are added up once a tile, whatever its height."""
+
+KEPT = 1.0
+"""The weights are kept where there are at most so many times as many as numbers in query, key and value together. There
+they take little memory, and to compute them again would take a fifth of the time (more with dropout)."""
 
 
 class Tile(NamedTuple):
@@ -50,18 +64,13 @@ def tiles(shape: tuple[int, ...], causal: bool, in_order: bool) -> Iterator[Tile
     in_order  they come as the scores would lie in memory, one after the other
     """
     *batch, L, S = shape
-    many = L * S * int(np.prod(batch)) > TILE
-    rows = min(L, max(_ROWS, TILE // max(S, 1)))
-    if many and causal and not in_order:
-        rows = min(rows, max(_ROWS, -(-L // 8)))
-    scores = rows * S
-    steps = [rows]
-    whole = rows == L or not in_order
-    for n in reversed(batch):
-        step = max(1, min(n, TILE // max(scores, 1))) if whole else 1
-        whole = whole and step == n
-        scores *= step
-        steps.insert(0, step)
+    rows = min(L, max(ROWS, TILE // max(S, 1)))
+    if prod(shape) > TILE and causal and not in_order:
+        rows = min(rows, max(ROWS, -(-L // 8)))
+    steps, scores = [rows], rows * S
+    for n in reversed(batch):  # where not all of an axis fits, only one of the next does
+        steps.insert(0, max(1, min(n, TILE // max(scores, 1))))
+        scores *= steps[0]
     cuts = [
         [slice(i, min(i + step, n)) for i in range(0, n, max(step, 1))]
         for n, step in zip((*batch, L), steps, strict=True)
@@ -96,6 +105,9 @@ class Attention:
 
     def tiles(self) -> Iterator[Tile]:
         return tiles(self.shape, self.causal, self.place is not None)
+
+    def keeps(self) -> bool:
+        return prod(self.shape) <= KEPT * (self.query.size + self.key.size + self.value.size)
 
     def queries(self, tile: Tile) -> np.ndarray:
         """Those of the tile, scaled: a copy."""
@@ -141,13 +153,13 @@ Kept = list[tuple[np.ndarray, Dropped | None]]
 """Of each tile its weights, and which of them stay."""
 
 
-def forward(a: Attention, generator: np.random.Generator | None, kept: Kept | None) -> tuple[np.ndarray, Rows]:
-    """The result (..., L, F), in a.dtype, and what is needed to compute each weight again. Where a list `kept` is
-    given, the weights are added to it.
+def forward(a: Attention, generator: np.random.Generator | None) -> tuple[np.ndarray, Rows, Kept | None]:
+    """The result (..., L, F), in a.dtype, and what is needed to compute each weight again, or the weights.
 
     A result with several axes in its batch has the last of them, the heads, next to each other in memory.
     """
     rows = Rows(*(np.empty((*a.shape[:-1], 1), a.dtype) for _ in range(2)))
+    kept: Kept | None = [] if a.keeps() else None
     out = _result((*a.shape[:-1], a.value.shape[-1]), a.dtype)
     for tile in a.tiles():
         weights = a.scores(tile, a.queries(tile))
@@ -157,7 +169,7 @@ def forward(a: Attention, generator: np.random.Generator | None, kept: Kept | No
             kept.append((weights, drop))
         used = weights if drop is None else drop(weights)
         np.matmul(used, a.values(tile), out=tile.by_rows(out))
-    return out, rows
+    return out, rows, kept
 
 
 def backward(
@@ -216,16 +228,18 @@ def _add_product(x: np.ndarray, y: np.ndarray, total: np.ndarray, is_all: bool) 
     that comes."""
     if is_all:
         np.matmul(x, y, out=total)
-    else:
-        total += unbroadcast(np.matmul(x, y), total.shape)
+        return
+    product = np.matmul(x, y)
+    total += product if product.shape == total.shape else unbroadcast(product, total.shape)
 
 
 def _result(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An empty array, of (..., H, L, F) as a view of (..., L, H, F): `transpose(1, 2)` of it is contiguous."""
+    """An empty array; of (..., H, L, F) one that lies in memory as (..., L, H, F), so that its `transpose(1, 2)` is
+    contiguous."""
     if len(shape) < 4:
         return np.empty(shape, dtype)
     *batch, H, L, F = shape
-    return np.empty((*batch, L, H, F), dtype).swapaxes(-2, -3)
+    return np.empty_like(np.empty((*batch, L, H, F), dtype).swapaxes(-2, -3))  # this order, and no view
 
 
 def _softmax(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
