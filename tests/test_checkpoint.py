@@ -152,6 +152,18 @@ def a_residual_stream(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
     return (call(block, call(block, call(block, x))) * x).sum()
 
 
+def constants_and_containers_as_arguments(call: Any, w1: Tensor, w2: Tensor, x: Tensor) -> Tensor:
+    """Weights in containers, some of them frozen, an operand that requires no gradient, things that are no tensors."""
+
+    def block(h: Tensor, weights: dict[str, Any], factor: float, *rest: Any) -> dict[str, Any]:
+        first, second = weights["both"]
+        return {"out": ((h @ first).tanh() * factor) @ second, "rest": rest}
+
+    found = call(block, x.detach(), {"both": (w1, w2.detach())}, 0.5, None, "text")
+    assert found["rest"] == (None, "text")
+    return found["out"].sum()
+
+
 PROGRAMS = [
     closes_over_parameters,
     closes_over_an_intermediate,
@@ -167,6 +179,7 @@ PROGRAMS = [
     results_used_in_another_order,
     one_weight_many_times,
     a_residual_stream,
+    constants_and_containers_as_arguments,
 ]
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -212,9 +225,10 @@ def test_where_the_walk_outside_lies_between_the_blocks_operations_the_last_digi
     np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-5)
 
 
-def test_a_gpt_gives_the_same_bits():
+@pytest.mark.parametrize("dropout_p", [0.0, 0.1])
+def test_a_gpt_gives_the_same_bits(dropout_p: float):
     """Attention, norms, dropout, a tied table; whole blocks, two blocks in one, selected results, lean."""
-    model = GPT(GPTConfig(vocabulary=11, context=8, blocks=2, heads=2, width=16, dropout=0.1))
+    model = GPT(GPTConfig(vocabulary=11, context=8, blocks=2, heads=2, width=16, dropout=dropout_p))
     tokens = tensorgrad.tensor(np.arange(16).reshape(2, 8) % 11)
     one, two = model.blocks
 
@@ -274,6 +288,37 @@ def test_the_pass_with_the_bug_shows_it_as_without_checkpoints():
         deliver(chain_rule(loss, loss._seed()), overwrite)
         found.append(x.grad.tolist())
     assert found == [[3], [3]]
+
+
+def test_under_debug_and_anomaly_detection():
+    plain, kept = parameters(), parameters()
+    with tensorgrad.debug(), tensorgrad.autograd.set_detect_anomaly(True):
+        a_residual_stream(plainly, *plain).backward()
+        a_residual_stream(checkpoint, *kept).backward(retain_graph=False)
+    for a, b in zip(plain, kept, strict=True):
+        np.testing.assert_array_equal(b.grad, a.grad)
+
+
+def test_a_mask_of_unselected_branches_ends_at_a_block():
+    """A zero through which nothing passes is a plain zero inside: times the infinite slope of sqrt it is nan, as in
+    torch."""
+    found = []
+    for call in (plainly, checkpoint):
+        x = Tensor([0.0, 4.0], requires_grad=True)
+        tensorgrad.where(x > 0, call(Tensor.sqrt, x), x).sum().backward()
+        found.append(x.grad)
+    np.testing.assert_array_equal(found[0], [1, 0.25])
+    np.testing.assert_array_equal(found[1], [np.nan, 0.25])
+
+
+def test_a_hook_on_what_a_block_reads_runs_once_with_all_of_it():
+    w1, w2, x = parameters()
+    seen: list[np.ndarray] = []
+    h = x * 1
+    h.register_hook(lambda g: seen.append(g.data))
+    checkpoint(lambda h: h @ w1 @ w2 + h.sin() * h, h).sum().backward()
+    assert len(seen) == 1
+    np.testing.assert_array_equal(seen[0], x.grad)
 
 
 # -- in the graph ------------------------------------------------------------------------------------------------------
