@@ -140,39 +140,37 @@ def _normal_below(a: np.ndarray) -> np.ndarray:
 
 def _gelu_tanh(a: np.ndarray) -> np.ndarray:
     wide = widened(a)
-    t = _tanh_in_gelu(wide)
+    t = _tanh_in_gelu(wide, wide * wide)
     t += 1
     t *= 0.5
     t *= wide
     return t
 
 
-def _tanh_in_gelu(a: np.ndarray) -> np.ndarray:
-    t = a * a
-    t *= _TANH_CUBIC
-    t += 1
-    t *= a
-    t *= _TANH_SCALE
-    return np.tanh(t, out=t)
-
-
 def _gelu_tanh_slope(g: np.ndarray, a: np.ndarray) -> np.ndarray:
-    wide = widened(a)
-    t = _tanh_in_gelu(wide)
+    """g * (1 + t) * (1/2 + (1 - t) * c / 2 * the slope of what t is the tanh of)."""
     # beyond 10 tanh is +-1 to every digit; without the limit, 0 times an overflow of the square would be nan
-    c = np.clip(wide, -10, 10)
-    slope = c * c
-    slope *= 3 * _TANH_SCALE * _TANH_CUBIC
-    slope += _TANH_SCALE
+    c = np.clip(widened(a), -10, 10)
+    square = c * c
+    slope = square * (1.5 * _TANH_SCALE * _TANH_CUBIC)
+    slope += 0.5 * _TANH_SCALE
     slope *= c
-    np.multiply(t, t, out=c)
-    np.subtract(1, c, out=c)
-    slope *= c
-    slope += 1
-    slope += t
-    slope *= 0.5
+    t = _tanh_in_gelu(c, square)
+    slope *= np.subtract(1, t, out=c)
+    slope += 0.5
+    t += 1
+    slope *= t
     slope *= g
     return slope
+
+
+def _tanh_in_gelu(a: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """The tanh in gelu of `a`, in the place of its `square`."""
+    square *= _TANH_CUBIC
+    square += 1
+    square *= a
+    square *= _TANH_SCALE
+    return np.tanh(square, out=square)
 
 
 def _composed_gelu(x: Tensor) -> Tensor:

@@ -68,28 +68,28 @@ def layer_norm(
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
         rows, g = a.reshape(rows_shape), g.reshape(rows_shape)
         scale = None if w is None else w.reshape(-1).astype(run, copy=False)
-        slopes = np.empty(rows_shape, a.dtype) if wanted else None
+        slopes = np.empty(rows_shape, a.dtype)
         of_weight, of_bias = [], []
         for block in row_blocks(rows_shape):
             center, rest, inverse = kept[:, block]
             part = g[block].astype(run, copy=False)
-            # `rest` is not taken off x, but off what x is multiplied and summed to: that is one array less to go over
             x = rows[block] - center
-            slope = part * inverse
+            x -= rest
+            slope = np.multiply(part, inverse, out=slopes[block] if a.dtype == run else None)
             if scale is not None:
-                of_weight += [_down(slope, x), -(rest[:, 0] @ slope)]
+                of_weight.append(_down(slope, x))
                 slope *= scale
             if biased:
-                of_bias.append(sum_over(part, 0))
-            if slopes is not None:
-                mean = (slope @ ones)[:, None]
-                share = (_dots(slope, x) * each - rest * mean) * inverse * inverse
-                x *= share
-                slope -= mean - rest * share
-                np.subtract(slope, x, out=slopes[block], casting="same_kind")
+                of_bias.append(_down(part))
+            if wanted:
+                x *= _dots(slope, x) * each * inverse * inverse
+                slope -= (slope @ ones)[:, None]
+                slope -= x
+                if a.dtype != run:
+                    slopes[block] = slope
         sums = ([] if scale is None else [of_weight]) + ([of_bias] if biased else [])
         sent = [_summed(found, n, run).reshape(shape) for found in sums]
-        return [None if slopes is None else slopes.reshape(a.shape), *sent]
+        return [slopes.reshape(a.shape) if wanted else None, *sent]
 
     return record_joint("layer_norm", out.reshape(a.shape), tuple(operands), rule)
 
@@ -128,7 +128,7 @@ def rms_norm(
     out, inverse = np.empty(rows.shape, dtype), np.empty((len(rows), 1), run)
     for block in row_blocks(rows.shape):
         x = rows[block].astype(run, copy=False)
-        inverse[block] = 1 / np.sqrt(np.einsum("ij,ij->i", x, x)[:, None] * share + run.type(eps))
+        inverse[block] = 1 / np.sqrt(_dots(x, x) * share + run.type(eps))
         y = np.multiply(x, inverse[block], out=out[block] if dtype == run else None)
         _finish(y, w, None, out, block)
     a, w = operands[0]._data, operands[1]._data if w is not None else None
@@ -137,21 +137,20 @@ def rms_norm(
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
         rows, g = a.reshape(rows_shape), g.reshape(rows_shape)
         scale = None if w is None else w.reshape(-1).astype(run, copy=False)
-        slopes = np.empty(rows_shape, a.dtype) if wanted else None
-        sums: list[np.ndarray] = []
-        for block in row_blocks(rows_shape, 16):
-            xhat = rows[block] * inverse[block]
-            part = g[block].astype(run, copy=False)
-            product = part * xhat
+        slopes = np.empty(rows_shape, a.dtype)
+        sums = []
+        for block in row_blocks(rows_shape):
+            x, times = rows[block].astype(run, copy=False), inverse[block]
+            slope = np.multiply(g[block].astype(run, copy=False), times, out=slopes[block] if a.dtype == run else None)
             if scale is not None:
-                sums.append(sum_over(product, 0))
-            if slopes is not None:
-                slope = np.multiply(part, 1 if scale is None else scale, out=product)
-                xhat *= np.einsum("ij,ij->i", slope, xhat)[:, None] * share
-                slope -= xhat
-                np.multiply(slope, inverse[block], out=slopes[block], casting="same_kind")
+                sums.append(_down(slope, x))
+                slope *= scale
+            if wanted:
+                slope -= x * (_dots(slope, x) * share * times * times)
+                if a.dtype != run:
+                    slopes[block] = slope
         sent = [] if scale is None else [_summed(sums, n, run).reshape(shape)]
-        return [None if slopes is None else slopes.reshape(a.shape), *sent]
+        return [slopes.reshape(a.shape) if wanted else None, *sent]
 
     return record_joint("rms_norm", out.reshape(a.shape), tuple(operands), rule)
 
@@ -229,15 +228,17 @@ def _dots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.vecdot(x, y)[:, None]
 
 
-def _down(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The sum of x * y over the rows."""
-    if len(x) > 128:  # added one after the other, so many numbers lose digits
-        return sum_over(x * y, 0)
-    return np.einsum("ij,ij->j", x, y)
+def _down(x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
+    """The sum of x, or of x * y, over the rows."""
+    if len(x) > 256:  # so many, added one after the other, would lose digits
+        return sum_over(x if y is None else x * y, 0)
+    return np.add.reduce(x, 0) if y is None else np.einsum("ij,ij->j", x, y)
 
 
 def _summed(sums: list[np.ndarray], n: int, dtype: np.dtype) -> np.ndarray:
     """The sum of the sums of blocks of rows, of length n."""
+    if len(sums) == 1:
+        return sums[0]
     return sum_over(np.array(sums), 0) if sums else np.zeros(n, dtype)
 
 
