@@ -17,6 +17,7 @@ from viz.names import caller_namespace
 from viz.pages.blocked import blocked, cut_words
 from viz.pages.checks import differences
 from viz.pages.data import MOST_NAME_CHARACTERS, graph_data, recorded_data
+from viz.pages.kept import kept
 from viz.pages.scalars import pack, recordable
 from viz.pages.unfolded import unfolded
 from viz.pages.update import update_data
@@ -119,6 +120,7 @@ def step(
         traces = _traces(root, gradient, names)
         recorded, quantities = recorded_data(order, graph, traces)
         data |= recorded
+        data |= kept(order)
         data |= _beside(root, order, graph, names, gradient, traces)
     if update is not None:
         data["update"] = update_data(update, parameters, order, graph, traces, quantities)

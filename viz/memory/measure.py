@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import Node, reached
+from micrograd.backprop import Node, reached, topological_order
 from tensorgrad.holding import held
 from viz.memory.paths import Paths
 from viz.memory.result import Row
@@ -17,7 +17,8 @@ from viz.memory.result import Row
 def memory_of(array: np.ndarray) -> tuple[Any, int]:
     """The object that owns the memory in which `array` lies, and how many bytes that is: all of an array for a view.
 
-    Of memory that is no array's (of a file, or of another library) it is the part that the array spans.
+    Of memory that is no array's (of a file, or of another library) it is what the first array that was made of it
+    spans.
     """
     while True:
         base = array.base
@@ -47,26 +48,40 @@ class Piece:
 
 
 class Pieces:
-    """All memory that the nodes of a graph and their rules hold, by its owner; no gradients."""
+    """All memory that the nodes of a graph and their rules hold, by its owner; no gradients.
+
+    order       the graph
+    parameters  the weights; None for all leaves that require gradients
+    nodes       those of the graph, others that its rules hold, and the parameters
+    """
 
     def __init__(self, order: Sequence[Node], parameters: Sequence[Node] | None) -> None:
         self._found: dict[int, Piece] = {}
         self._weights = None if parameters is None else {id(p) for p in parameters}
-        for node in order:
-            if _has_array(node):
-                self._data(node)
-        for node in order:
-            for thing in held_by(node):
-                if isinstance(thing, np.ndarray):
-                    self._held(thing, node)
-                elif _has_array(thing):
-                    if thing._prev:
+        self.nodes = dict.fromkeys(order)
+        self._add(order)
+        new = [node for node in parameters or () if node not in self.nodes]
+        self.nodes |= dict.fromkeys(new)
+        self._add(new)
+
+    def _add(self, order: Sequence[Node]) -> None:
+        """The data of these nodes and what their rules hold; tensors in rules, too, with what these depend on."""
+        while order:
+            for node in order:
+                if _has_array(node):
+                    self._data(node)
+            new: list[Node] = []
+            for node in order:
+                for thing in held_by(node):
+                    if isinstance(thing, np.ndarray):
+                        self._held(thing, node)
+                        continue
+                    if thing not in self.nodes:
+                        new += topological_order(thing, self.nodes)
+                        self.nodes |= dict.fromkeys(new)
+                    if _has_array(thing):
                         self._held(thing._data, node)
-                    else:
-                        self._data(thing).holders.append(node)
-        for parameter in parameters or ():
-            if _has_array(parameter):
-                self._data(parameter)
+            order = new
 
     def __iter__(self) -> Iterator[Piece]:
         return iter(self._found.values())

@@ -163,7 +163,7 @@ def _bar(
             color=part.colour,
             hatch=part.hatch,
             edgecolor=theme.ground,
-            linewidth=0.8,
+            linewidth=0.8 if part.size * scale > 0.03 else 0,
             zorder=3,
         )
         text = written(part.size)

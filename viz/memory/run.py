@@ -41,7 +41,8 @@ def memory(
     counted once, in bytes of the array that owns it: a view keeps all of that alive. What only hooks hold is not
     counted, nor is what the program holds beside the graph.
 
-    Of Values it is the size of Python's objects.
+    In a lean graph constants have no data of their own: what rules hold of them is saved there. Of Values it is the
+    size of Python's objects.
 
     Raises TypeError for what is no node; UserError for a leaf, a tensor that requires no gradient, what is no model,
     what is no optimizer, and for settings of a pass that is not asked for; with `peak` what `backward` would.
@@ -54,17 +55,16 @@ def memory(
     parameters = _parameters(model)
     paths = Paths(model)
     pieces = Pieces(order, parameters)
-    in_graph = set(order)
-    others = [p for p in parameters or () if p not in in_graph]
+    nodes = list(pieces.nodes)
     found = rows(pieces, paths)
-    found += gradient_rows([*order, *others], pieces, paths)
-    found += scalar_rows(_values([*order, *others]), paths)
+    found += gradient_rows(nodes, pieces, paths)
+    found += scalar_rows(_values(nodes), paths)
     found += _remembered(optimizer)
     operations = _operations(order, paths)
     added = None
     if peak:
         released = Released(pieces)
-        del pieces  # which keeps all of it alive
+        del pieces, nodes  # which keep all of it alive
         added = added_by_backward(
             root, seed, order, keep_grads=keep_grads, retain_graph=retain_graph, released=released
         )

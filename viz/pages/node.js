@@ -5,6 +5,8 @@ function nodePart(run, moment, node, pinned) {
   if (node.data.grid) parts.push(...maps(moment, node));
   if (node.data.shape !== undefined) parts.push(...asScalars(node));
   if (node.data.stats) parts.push(...statistics(moment, node));
+  const kept = run.source.kept?.words[run.source.kept.of[node.index]];
+  if (kept) parts.push(paragraph("muted", kept));
   const cut = run.source.cuts?.[node.index];
   if (cut) parts.push(paragraph("muted", cut));
   const check = run.difference(node);
