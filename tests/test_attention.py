@@ -17,6 +17,7 @@ from tensorgrad import Tensor
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.nn import functional as F
 from tensorgrad.ops import attention, attention_tiles
+from tensorgrad.utils.checkpoint import checkpoint
 from tensorgrad.versions import held_arrays, owner
 from viz import compare
 
@@ -257,6 +258,40 @@ def test_dropout_leaves_out_the_same_in_one_tile_and_in_several(
         found.append([state, out.data, *once])
     for one, several in zip(*found, strict=True):
         np.testing.assert_allclose(several, one, rtol=1e-12, atol=1e-14)
+
+
+def test_as_torch_in_tiles_as_they_are(rng: np.random.Generator, torch: ModuleType):
+    """2,000 queries, in several tiles of the size that is meant."""
+    arrays = [rng.standard_normal((1, 2, n, 4)) for n in (2000, 300, 300)]
+    assert len(list(attention_tiles.tiles((1, 2, 2000, 300), True, False))) > 4
+    for options in ({}, {"is_causal": True}):
+        ours, theirs = [leaf(a) for a in arrays], [torch.tensor(a, requires_grad=True) for a in arrays]
+        out = F.scaled_dot_product_attention(*ours, **options)
+        want = torch.nn.functional.scaled_dot_product_attention(*theirs, **options)
+        seed = rng.standard_normal(out.shape)
+        out.backward(seed)
+        want.backward(torch.tensor(seed))
+        np.testing.assert_allclose(out.data, want.detach().numpy(), rtol=1e-10, atol=1e-12)
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(a.grad, b.grad.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def test_under_checkpoint_with_dropout_in_tiles(monkeypatch: pytest.MonkeyPatch):
+    """Computed twice, it leaves out the same, bit for bit, and so does what is drawn after it."""
+    in_tiles(monkeypatch, 20)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=0.4, is_causal=True)
+        return F.dropout(y.transpose(1, 2).reshape(1, 6, 8), 0.4)
+
+    found = []
+    for run in (attend, lambda *operands: checkpoint(attend, *operands, use_reentrant=False)):
+        qkv, operands = heads(T=6)
+        tensorgrad.manual_seed(5)
+        (run(*operands) ** 2).sum().backward()
+        found.append((qkv.grad, tensorgrad.get_rng_state().data))
+    for plain, again in zip(*found, strict=True):
+        np.testing.assert_array_equal(plain, again)
 
 
 def test_float16_in_tiles(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch):
