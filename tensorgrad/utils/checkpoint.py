@@ -90,7 +90,8 @@ def checkpoint(
     plain call. A block in the block is as good as any.
 
     Raises CheckpointError (a RuntimeError) in backward if the second run gives results of other shapes or dtypes, or
-    other numbers, or reads other tensors that require gradients (parameters that were frozen since, say); ChangedError
+    other numbers, reads other tensors that require gradients (parameters that were frozen since, say) or, where results
+    are kept, computes other products; ChangedError
     if an array that the block read, or that its arguments or the function hold, was changed in place since the first;
     TypeError and ValueError for settings that make no sense.
     """
@@ -115,7 +116,7 @@ def checkpoint(
     done = operations(results, start) if debug else None
     turns: dict[int, None] = {}
 
-    def rule(gradients: list[np.ndarray | None]) -> list[Several | None]:
+    def rule(gradients: list[np.ndarray | None]) -> list[Any]:
         clock.now += 1
         begun = clock.now
         with _alone(), _as_recorded(state, lean), second:
@@ -137,12 +138,12 @@ def checkpoint(
         # whose gradient was complete first is the last that a walk down the graph comes to
         order = [i for i in list(turns)[::-1] or range(len(again)) if gradients[i] is not None]
         roots = [stand_in(again[i]) if lean else in_graph(again[i]) for i in order]
-        seeds = [gradients[i] for i in order]
+        seeds: list[Any] = [gradients[i] for i in order]
         again.clear()  # from here on the graph alone holds what the pass is to release
         sent = _contributions(roots, seeds, stop)
         return [sent[x] or None for x in stop]
 
-    recorded = record_outputs("checkpoint", [x._data for x in results], parents, rule)
+    recorded: list[Any] = [*record_outputs("checkpoint", [x._data for x in results], parents, rule)]
     if len(recorded) > 1:
         for i, x in enumerate(recorded):
             x._rules = in_graph(x)._rules = (_noting(turns, i, x._rules[0]),)
@@ -218,7 +219,7 @@ def _noting(turns: dict[int, None], i: int, rule: Rule) -> Rule:
 
 
 def _contributions(
-    roots: Sequence[ArrayNode], seeds: Sequence[np.ndarray], stop: Sequence[ArrayNode]
+    roots: Sequence[Any], seeds: Sequence[np.ndarray], stop: Sequence[ArrayNode]
 ) -> dict[ArrayNode, Several]:
     """What a pass from `roots` sends to each of `stop`, in order. The graph in between is released."""
     sent = {x: Several() for x in stop}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def agrees(a: np.ndarray, kept: np.ndarray) -> bool:
 
 def operations(results: Sequence[Tensor], start: int) -> list[str]:
     """The operations that led to `results` since `start`, in the order of the graph."""
-    order = dict.fromkeys(x for root in results for x in topological_order(root))
+    order: dict[Any, None] = dict.fromkeys(x for root in results for x in topological_order(root))
     return [f"{x._op} {x._data.shape}" for x in order if x._prev and x._time >= start]
 
 
