@@ -91,9 +91,8 @@ def checkpoint(
 
     Raises CheckpointError (a RuntimeError) in backward if the second run gives results of other shapes or dtypes, or
     other numbers, reads other tensors that require gradients (parameters that were frozen since, say) or, where results
-    are kept, computes other products; ChangedError
-    if an array that the block read, or that its arguments or the function hold, was changed in place since the first;
-    TypeError and ValueError for settings that make no sense.
+    are kept, computes other products; ChangedError if an array that the block read, or that its arguments or the
+    function hold, was changed in place since the first; TypeError and ValueError for settings that make no sense.
     """
     _check(function, context_fn, determinism_check)
     if not is_grad_enabled():
