@@ -101,6 +101,7 @@ def chain_rule(
             if node.grad is not empty:  # a node that nothing reached, below an operation without a rule, sends nothing
                 for parent, sent in node._contributions():
                     yield node, parent, sent
+                sent = None  # an array that has been added need not live while the next rule runs
             if done is not None and node._prev:
                 done(node)
     finally:
@@ -200,6 +201,7 @@ def deliver(contributions: Iterable[Contribution], combine: Callable[[Any, Any],
         try:
             for _, parent, sent in contributions:
                 parent.grad = combine(parent.grad, sent)
+                sent = None
         finally:
             if isinstance(contributions, Generator):
                 contributions.close()
