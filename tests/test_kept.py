@@ -15,7 +15,7 @@ from ops_table import CASES, calls
 import tensorgrad
 import tensorgrad.nn.functional as F
 from micrograd.backprop import topological_order
-from tensorgrad import Tensor
+from tensorgrad import Tensor, blocks
 from tensorgrad.versions import held_arrays, owner
 
 TIMES = 20  # the operands of the table are that many times as long along each axis, so that what is small shows
@@ -174,3 +174,50 @@ def test_a_result_with_the_sign_of_the_operand_is_kept_in_its_place():
     flat = F.leaky_relu(x, -0.5)  # the result's sign says nothing
     flat.backward(np.ones(64))
     np.testing.assert_array_equal(x.grad, np.where(x.data > 0, 1, -0.5))
+
+
+# -- what is computed anew, and piece by piece -------------------------------------------------------------------------
+
+PIECES = {
+    "layer_norm": lambda x, w: F.layer_norm(x, (5,), w, w * 2),
+    "layer_norm of a transposed operand": lambda x, w: F.layer_norm(x.T.contiguous().T, (5,), w),
+    "rms_norm": lambda x, w: F.rms_norm(x, (5,), w),
+    "gelu": lambda x, w: F.gelu(x * w),
+    "gelu tanh": lambda x, w: F.gelu(x * w, approximate="tanh"),
+    "cross_entropy": lambda x, w: F.cross_entropy(x * w, np.arange(307) % 5, w.detach(), ignore_index=2),
+    "cross_entropy smoothed": lambda x, w: F.cross_entropy(
+        x * w, np.arange(307) % 5, label_smoothing=0.2, reduction="none"
+    ),
+}
+
+
+@pytest.mark.parametrize("program", PIECES.values(), ids=PIECES)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_pieces_give_what_the_whole_gives(program: Callable[..., Tensor], dtype: str, monkeypatch):
+    rng = np.random.default_rng(3)
+    x, w, seed = rng.standard_normal((307, 5)), rng.uniform(0.5, 1.5, 5), rng.standard_normal(307 * 5)
+    found = []
+    for size in (blocks._SIZE, 35):  # seven rows a piece, and the last one short
+        monkeypatch.setattr(blocks, "_SIZE", size)
+        tensors = [Tensor(a.astype(dtype), requires_grad=True) for a in (x, w)]
+        out = program(*tensors)
+        out.backward(seed[: out.data.size].reshape(out.shape))
+        found.append((out.data, *[t.grad for t in tensors]))
+    for whole, in_pieces in zip(*found, strict=True):
+        rtol = {"float16": 4e-3, "float32": 5e-6, "float64": 1e-13}[dtype]
+        np.testing.assert_allclose(in_pieces, whole, rtol=rtol, atol=rtol * np.abs(whole).max())
+
+
+@pytest.mark.parametrize("offset", [0.0, 40000.0])
+def test_the_gradient_of_layer_norm_keeps_its_digits_beside_a_large_mean(offset: float):
+    """The centred rows are computed anew from both means, the second of which is all that the first one rounded off."""
+    rng = np.random.default_rng(4)
+    rows = (rng.standard_normal((64, 96)) + offset).astype(np.float32)
+    seed = rng.standard_normal(rows.shape).astype(np.float32)
+    found = []
+    for dtype in (np.float32, np.float64):
+        x, w = Tensor(rows.astype(dtype), requires_grad=True), Tensor(np.ones(96, dtype), requires_grad=True)
+        F.layer_norm(x, (96,), w).backward(seed)
+        found.append((x.grad, w.grad))
+    for single, double in zip(*found, strict=True):
+        np.testing.assert_allclose(single, double, rtol=0, atol=2e-6 * np.abs(double).max())
