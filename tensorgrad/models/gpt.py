@@ -134,7 +134,7 @@ def run_in_turn(blocks: Iterable[Block], x: Tensor) -> Tensor:
     return x
 
 
-PRODUCTS = ("linear",)
+PRODUCTS = ("linear", "scaled_dot_product_attention")
 """What `GPT(checkpoint="selective")` keeps: the results of matrix products, which take the most time."""
 
 

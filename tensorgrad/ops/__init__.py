@@ -6,7 +6,8 @@ functions.
     products            linalg, einsum, products
     shape and order     shape, transposing, flipping, repeating, joining, padding, triangles
     at positions        index, gathering, scattering
-    of networks         linear, embedding, normalization, attention, dropout, losses, cross_entropy
+    of networks         linear, embedding, normalization, attention, dropout, losses, cross_entropy, and
+                        linear_cross_entropy, which is two of them in one
 
 What they share:
 
@@ -16,5 +17,6 @@ What they share:
     reducing            sums and their way back: over axes
     contraction         sums of products of arrays whose axes have names, with equation, which reads them: einsum
     targets, chance     the arguments of losses; what is left out at random: of networks
+    attention_tiles     attention on arrays, a tile of its scores at a time: attention
     erf                 the error function on arrays: functions, activations
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tensorgrad.ops.functions import exp
 from tensorgrad.ops.linalg import matmul
 from tensorgrad.ops.operands import composed, is_lifted
 from tensorgrad.ops.transposing import transpose
+from tensorgrad.remembering import remembered
 from tensorgrad.settings import real
 from tensorgrad.shapes import broadcasts_to
 
@@ -96,7 +98,8 @@ def _fused(
         place=place() if dropout_p else None,
         p=dropout_p,
     )
-    out, rows, kept = forward(a, random.generator() if dropout_p else None)
+    compute = partial(forward, a, random.generator() if dropout_p else None)
+    out, rows, kept = compute() if dropout_p else remembered(op, compute, operands)  # draws are not to be skipped
     wanted = [x._requires_grad for x in operands]
     given = operands[-1]._data.shape
 

@@ -35,20 +35,22 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
         return composed("linear", _linear, *operands)
     dtype = common_dtype([x._data for x in operands])
     inner = sum_dtype(dtype) if dtype.kind == "f" else dtype  # of float16, float32
-    arrays = [x._data.astype(inner, copy=False) for x in operands]
+    x, w, *biases = (operand._data for operand in operands)
     n = shapes[0][-1]
     count, m = prod(shapes[0][:-1]), prod(shapes[1][:-1])
-    rows, matrix = arrays[0].reshape(count, n), arrays[1].reshape(m, n)
+
+    def as_matrix(a: np.ndarray, length: int) -> np.ndarray:  # made anew, since it may be a copy
+        return a.astype(inner, copy=False).reshape(length, n)
 
     def compute() -> np.ndarray:
-        out = (rows @ matrix.T).reshape(out_shape)
-        if bias is not None:
-            out += arrays[2]
+        out = (as_matrix(x, count) @ as_matrix(w, m).T).reshape(out_shape)
+        if biases:
+            out += biases[0]
         return out.astype(dtype, copy=False)
 
     rules = (
-        lambda g: (g.reshape(count, m) @ matrix).reshape(shapes[0]),
-        lambda g: (g.reshape(count, m).T @ rows).reshape(shapes[1]),
+        lambda g: (g.reshape(count, m) @ as_matrix(w, m)).reshape(shapes[0]),
+        lambda g: (g.reshape(count, m).T @ as_matrix(x, count)).reshape(shapes[1]),
         lambda g: g,
     )
     return record("linear", remembered("linear", compute, operands), *zip(operands, rules, strict=False))
