@@ -23,13 +23,14 @@ import viz
 from micrograd import Value
 from micrograd.backprop import Node
 from micrograd.nn import MLP
-from tensorgrad import Tensor, lean_graph, nn, no_grad
+from tensorgrad import Tensor, lean_graph, lift, nn, no_grad
 from tensorgrad.autograd.function import Function
 from tensorgrad.holding import held
 from tensorgrad.models.gpt import GPT, GPTConfig
 from tensorgrad.nn import functional as F
 from tensorgrad.node import record
 from tensorgrad.utils.checkpoint import checkpoint
+from viz.comparison import lifted
 from viz.errors import UserError
 from viz.memory.measure import memory_of
 from viz.memory.result import KINDS
@@ -410,6 +411,15 @@ def test_nodes_of_single_numbers_are_python_objects():
     assert viz.memory(net([1.0, 2.0]), model=net, peak=True).added > 0
     grads = [p.grad for p in net.parameters()]
     assert grads == [0.0] * len(grads)
+
+
+def test_the_elements_of_an_array_of_values_are_counted_with_their_graph():
+    with lift.lifting(lifted._LIFTER):
+        x = Tensor(np.ones(3), requires_grad=True)
+        found = viz.memory((x * x).sum())
+    values = [row for row in found.rows if row.dtype == "float"]
+    assert {row.kind for row in values} == {"weights", "saved", "shown", "nodes"}
+    assert found.nodes > 8 * sys.getsizeof(Value(1.0))  # three leaves, three products, two sums or more
 
 
 # -- the peak ----------------------------------------------------------------------------------------------------------

@@ -79,8 +79,9 @@ class Pieces:
                     if thing not in self.nodes:
                         new += topological_order(thing, self.nodes)
                         self.nodes |= dict.fromkeys(new)
-                    if _has_array(thing):
-                        self._held(thing._data, node)
+                    array = getattr(thing, "_data", None)
+                    if isinstance(array, np.ndarray):
+                        self._held(array, node)
             order = new
 
     def __iter__(self) -> Iterator[Piece]:

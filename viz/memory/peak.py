@@ -73,7 +73,7 @@ def added_by_backward(
 @contextmanager
 def _marks_kept(order: Sequence[Node]) -> Iterator[None]:
     """Let results not say, because of a pass that was only measured, that their gradients have been released."""
-    marked = [node for node in order if getattr(node, "_released", False)]
+    marked = [node for node in order if isinstance(node, ArrayNode) and node._released]
     try:
         yield
     finally:

@@ -73,15 +73,16 @@ def memory(
 
 def _values(nodes: Iterable[Node]) -> list[Value]:
     """The Values among these, and those that are elements of their arrays, with all that they depend on."""
-    found: dict[Value, None] = {}
+    found: dict[Node, None] = {}
     for node in nodes:
+        data = getattr(node, "_data", None)
         if isinstance(node, Value):
             found[node] = None
-        elif getattr(node, "_data", np.empty(0)).dtype == object:
-            for element in node._data.flat:
+        elif isinstance(data, np.ndarray) and data.dtype == object:
+            for element in data.flat:
                 if isinstance(element, Value) and element not in found:
                     found |= dict.fromkeys(topological_order(element, found))
-    return list(found)
+    return [node for node in found if isinstance(node, Value)]
 
 
 def _remembered(optimizer: Any) -> list[Row]:
