@@ -28,8 +28,8 @@ EXAMPLES = """\
   plusequals memory train.py:loss --model model --json"""
 DESCRIPTION = """\
 Print what the graph of file.py:NAME (a Value or Tensor, or a function that returns one; loss, if none is named) keeps
-alive: weights, what the rules hold for the backward pass, gradients, and what the file's optimizer remembers; each array
-once, by operation and by module. With -o draw it as bars. The file's only model and optimizer are found by themselves."""
+alive: weights, what the rules hold for the backward pass, gradients, and what the file's optimizer remembers; each
+array once, by operation and by module. With -o draw it as bars. The file's only model and optimizer are found."""
 
 _BY: Any = ("op", "module", "shape")
 
