@@ -6,6 +6,7 @@ depth, so it is small (some numbers a row), or it is named here, with the reason
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -206,6 +207,16 @@ def test_pieces_give_what_the_whole_gives(program: Callable[..., Tensor], dtype:
     for whole, in_pieces in zip(*found, strict=True):
         rtol = {"float16": 4e-3, "float32": 5e-6, "float64": 1e-13}[dtype]
         np.testing.assert_allclose(in_pieces, whole, rtol=rtol, atol=rtol * np.abs(whole).max())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_gradient_of_gelu_from_its_result_is_that_of_its_formula(dtype: str):
+    tiny = np.finfo(dtype).smallest_subnormal
+    a = np.array([0, tiny, -tiny, 1e-20, -1e-19, 1e-6, *np.linspace(-12, 12, 241)], dtype=dtype)
+    x = Tensor(a, requires_grad=True)
+    F.gelu(x).backward(np.ones(a.size, dtype))
+    want = [math.erfc(-t / 2**0.5) / 2 + t * math.exp(-t * t / 2) / (2 * math.pi) ** 0.5 for t in a.tolist()]
+    np.testing.assert_allclose(x.grad, want, rtol=0, atol=2 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("offset", [0.0, 40000.0])
