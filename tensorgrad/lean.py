@@ -8,6 +8,7 @@ The tensor that the program holds becomes a handle: its data ends with it.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from micrograd.backprop import Node, move_hooks
 from tensorgrad.errors import LeanGraphError
+from tensorgrad.versions import owner
 
 
 def stand_in(x: Any) -> Any:
@@ -40,6 +42,7 @@ def _without_data(x: Any) -> Any:
     core = object.__new__(StandIn.of_class)
     core._data = np.broadcast_to(np.zeros((), x._data.dtype), x._data.shape)  # one element, whatever the shape
     core._grad = None
+    core._memory = weakref.ref(owner(x._data))
     for name in ("_op", "_prev", "_rules", "_requires_grad", "_time", "_used", "_scope"):
         setattr(core, name, getattr(x, name))
     if x.label:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 import numpy as np
 
@@ -37,7 +37,7 @@ quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
 """Decorates what computes, forward and backward: inf and nan are answers here, as in torch, and NumPy does not warn."""
 
 
-_OF_ONE_NODE = ("_cuts", "_kin", "_core")
+_OF_ONE_NODE = ("_cuts", "_kin", "_core", "_memory")
 """Fields that a copy does not take over: weak references, and the stand-in in a lean graph."""
 
 
@@ -73,6 +73,7 @@ class ArrayNode(Node):
     _scaled_by: float = 1.0  # of a loss: by a GradScaler, which divides the gradients by it again
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
     _core: ArrayNode | None = None  # what stands for it in a lean graph, see `lean`
+    _memory: ref[np.ndarray] | None = None  # of what stands for a tensor: where that tensor's data are, or were
     _retained: bool = False  # whether a pass that releases gradients is to leave this one
     _released: bool = False  # whether the last pass that came here has released its gradient
 

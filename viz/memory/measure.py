@@ -63,6 +63,8 @@ class Pieces:
         new = [node for node in parameters or () if node not in self.nodes]
         self.nodes |= dict.fromkeys(new)
         self._add(new)
+        for node in self.nodes:
+            self._stand_in(node)
 
     def _add(self, order: Sequence[Node]) -> None:
         """The data of these nodes and what their rules hold; tensors in rules, too, with what these depend on."""
@@ -105,6 +107,16 @@ class Pieces:
             if is_weight or piece.kind != "weights":
                 piece.kind = "weights" if is_weight else "inputs"
         return piece
+
+    def _stand_in(self, node: Any) -> None:
+        """In a lean graph: it is this node whose data a rule holds, though the node does not."""
+        memory = getattr(node, "_memory", None)
+        array = None if memory is None else memory()
+        piece = None if array is None else self._found.get(id(memory_of(array)[0]))
+        if piece is not None:
+            piece.nodes.append(node)
+            if not node._prev and piece.kind == "saved":
+                piece.kind = "inputs"
 
     def _held(self, array: np.ndarray, node: Node) -> None:
         piece = self._piece(array)
