@@ -70,10 +70,11 @@ def layer_norm(
         scale = None if w is None else w.reshape(-1).astype(run, copy=False)
         slopes = np.empty(rows_shape, a.dtype)
         of_weight, of_bias = [], []
+        x = None
         for block in row_blocks(rows_shape):
             center, rest, inverse = kept[:, block]
             part = g[block].astype(run, copy=False)
-            x = rows[block] - center
+            x = np.subtract(rows[block], center, out=x if x is None else x[: len(part)])  # in the last one's place
             x -= rest
             slope = np.multiply(part, inverse, out=slopes[block] if a.dtype == run else None)
             if scale is not None:
