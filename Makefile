@@ -1,7 +1,7 @@
 # Two targets that set everything up themselves: their own .venv, no root, no system packages.
 #   make demo   the main job: a picture, a stepper page and a comparison of both engines, in plusequals-demo/
 #   make test   the tests
-# For developers: make lint, and make bench (ratios against the original micrograd; what pages and the monitor cost).
+# For developers: make lint, and make bench (ratios against the original micrograd; what pages, the monitor and memory cost).
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -29,6 +29,9 @@ bench: $(VENV)/.test-ready
 	$(BIN)/python tests/benchmarks/selection.py
 	$(BIN)/python tests/benchmarks/stepper.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/benchmarks/monitor.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/benchmarks/attention.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/benchmarks/checkpoint.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/benchmarks/linear_cross_entropy.py
 
 $(VENV)/.demo-ready: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'plusequals needs Python 3.11 or newer: make PYTHON=python3.11 ...')"
