@@ -131,16 +131,22 @@ def _draw(
     axes.set_yticks(range(len(bars)), labels=[name for name, _ in bars], parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
-    unit = 10**6 if written is in_megabytes else 2**20 if most >= 2**20 else 2**10 if most >= 2**10 else 1
-    ticks = paper.module("ticker").MaxNLocator(6).tick_values(0, most / unit)
-    places = [round(x * unit) for x in ticks if 0 <= x * unit <= most]
-    axes.set_xticks(places, labels=[written(x) for x in places])
+    unit, name = _unit(most, written)
+    ticks = [x for x in paper.module("ticker").MaxNLocator(6).tick_values(0, most / unit) if 0 <= x * unit <= most]
+    axes.set_xticks([x * unit for x in ticks], labels=[f"{x:,.4g} {name}" if x else "0" for x in ticks])
     top = head + tall + 0.42
     for row in rows:
         _write_row(figure, row, top, theme)
         top += 0.24
     paper.write(figure, 0.14, top + 0.03, "\n".join(lines), theme, color=theme.muted, fontsize=paper.SMALL)
     return figure
+
+
+def _unit(most: int, written: Any) -> tuple[int, str]:
+    """The bytes in what the axis counts, and its name: one for all ticks."""
+    if written is in_megabytes:
+        return 10**6, "MB"
+    return next((2**k, name) for k, name in ((20, "MiB"), (10, "KiB"), (0, "bytes")) if most >= 2**k)
 
 
 def _bar(
