@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import math
 import sys
@@ -28,7 +27,7 @@ _LONG = 3.0  # seconds: what takes less is run again for its time alone
 
 @dataclass(frozen=True)
 class Run:
-    """weights, saved  bytes by `viz.memory`, after the forward pass (of one sequence, with accumulation)
+    """weights, saved  bytes by `viz.memory`, after a forward pass (of one sequence, with accumulation)
     peak            the most bytes of arrays at one time beside the weights, by `tracemalloc`, which NumPy tells of
                     each array
     resident        how much the process's memory grew from before the forward pass to its peak: with what BLAS and
@@ -66,29 +65,22 @@ def run(model: GPT, shape: Shape, variant: Variant, tell: Callable[[str], None])
     model.checkpoint = variant.checkpoint
     tokens, targets = batch(shape)
     step = 1 if variant.accumulate else shape.batch
+    tell("forward pass, for what it saves")
+    found = _loss(model, tokens[:step], targets[:step], variant, step / shape.batch)
+    kept = viz.memory(found, model=model)
+    weights, saved = kept.weights, kept.saved
+    del found, kept
     model.zero_grad()
-    gc.collect()
-    tell("forward pass")
+    tell("forward and backward pass")
     before, is_reset = _resident(), _forget_peak()
     was_tracing = tracemalloc.is_tracing()
     tracemalloc.start()
     try:
         start = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-        loss, kept, begun, told = 0.0, None, time.perf_counter(), 0.0
-        for i in range(0, shape.batch, step):
-            found = _loss(model, tokens[i : i + step], targets[i : i + step], variant, step / shape.batch)
-            loss += found.item()
-            if kept is None:
-                asked = time.perf_counter()
-                kept = viz.memory(found, model=model)
-                weights, saved = kept.weights, kept.saved
-                kept = ()
-                told = time.perf_counter() - asked
-                tell("backward pass")
-            found.backward(keep_grads=False, retain_graph=False)
-            del found
-        seconds = time.perf_counter() - begun - told
+        begun = time.perf_counter()
+        loss = _passes(model, tokens, targets, variant, step)
+        seconds = time.perf_counter() - begun
         peak = tracemalloc.get_traced_memory()[1] - start
     finally:
         if not was_tracing:
@@ -98,6 +90,17 @@ def run(model: GPT, shape: Shape, variant: Variant, tell: Callable[[str], None])
     if seconds < _LONG:
         seconds = _fastest(model, tokens, targets, variant, step)
     return Run(weights, saved, peak, resident, seconds, loss, norm, checksum)
+
+
+def _passes(model: GPT, tokens: Tensor, targets: Tensor, variant: Variant, step: int) -> float:
+    """Forward and backward pass of the batch, `step` sequences at a time. Returns the loss."""
+    loss = 0.0
+    for i in range(0, len(tokens), step):
+        found = _loss(model, tokens[i : i + step], targets[i : i + step], variant, step / len(tokens))
+        loss += found.item()
+        found.backward(keep_grads=False, retain_graph=False)
+        del found
+    return loss
 
 
 def _loss(model: GPT, tokens: Tensor, targets: Tensor, variant: Variant, share: float) -> Tensor:
@@ -112,10 +115,7 @@ def _fastest(model: GPT, tokens: Tensor, targets: Tensor, variant: Variant, step
     while not found or (len(found) < 20 and time.perf_counter() - begun < _LONG):
         model.zero_grad()
         start = time.perf_counter()
-        for i in range(0, len(tokens), step):
-            loss = _loss(model, tokens[i : i + step], targets[i : i + step], variant, step / len(tokens))
-            loss.backward(keep_grads=False, retain_graph=False)
-            del loss
+        _passes(model, tokens, targets, variant, step)
         found.append(time.perf_counter() - start)
     return min(found)
 

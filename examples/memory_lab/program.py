@@ -202,7 +202,7 @@ class Program:
             weights = [memory.array(n, rows, keys, name="weights of attention") for n, rows, _, keys in of_tiles]
             return out, *rows, *weights
 
-        out, *held = compute()
+        out, *held = self._remembered(compute)
 
         def rule(g: Ghost) -> list[Ghost]:
             sent = [memory.array(B, H, T, E) for _ in range(3)]
