@@ -22,7 +22,7 @@ from tensorgrad.versions import held_arrays, owner
 TIMES = 20  # the operands of the table are that many times as long along each axis, so that what is small shows
 SMALL = 0.08  # of the bytes of operands and result; a mask of booleans beside two operands and a result is 0.083
 
-ELSEWHERE = {"@", "linear", "addmm", "linear_cross_entropy", "scaled_dot_product_attention"}
+ELSEWHERE = {"linear_cross_entropy", "scaled_dot_product_attention"}
 """Whose memory is measured by the tests of these operations."""
 
 REASONS = {
@@ -232,3 +232,20 @@ def test_the_gradient_of_layer_norm_keeps_its_digits_beside_a_large_mean(offset:
         found.append((x.grad, w.grad))
     for single, double in zip(*found, strict=True):
         np.testing.assert_allclose(single, double, rtol=0, atol=2e-6 * np.abs(double).max())
+
+
+def _addmm(x: Tensor, y: Tensor) -> Tensor:
+    return tensorgrad.addmm(tensorgrad.zeros(32, 32, dtype=np.float16), x, y)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [lambda x, y: x @ y, lambda x, y: F.linear(x, y.T), _addmm],
+    ids=["matmul", "linear", "addmm"],
+)
+def test_products_of_half_floats_keep_no_wider_copies(product: Callable[[Tensor, Tensor], Tensor]) -> None:
+    x, y = (Tensor(np.ones((32, 32), np.float16), requires_grad=True) for _ in range(2))
+    out = product(x, y)
+    assert {array.dtype for array in held_arrays(out._rules)} == {np.dtype(np.float16)}
+    out.sum().backward()
+    assert x.grad.tolist() == np.full((32, 32), 32).tolist()

@@ -80,9 +80,9 @@ def addmm(input: Any, x: Any, y: Any, *, beta: float = 1, alpha: float = 1) -> T
     c = operand(input, "addmm", x)
     dtype = common_dtype([c._data, x._data, y._data])
     run = sum_dtype(dtype) if dtype.kind == "f" else dtype
-    a, b = x._data.astype(run, copy=False), y._data.astype(run, copy=False)
+    a, b = x._data, y._data
     _check("addmm", a.shape, b.shape)
-    product = a @ b
+    product = a.astype(run, copy=False) @ b.astype(run, copy=False)
     if not broadcasts_to(c._data.shape, product.shape):
         raise ShapeError(f"addmm: input of shape {c._data.shape} does not broadcast to {product.shape}, that of x @ y")
     out = lift.nodes(product) if dtype.kind == "O" else product
@@ -92,8 +92,8 @@ def addmm(input: Any, x: Any, y: Any, *, beta: float = 1, alpha: float = 1) -> T
         "addmm",
         np.asarray(out, dtype=dtype),
         (c, lambda g: g * beta),
-        (x, lambda g: (g @ b.T) * alpha),
-        (y, lambda g: (a.T @ g) * alpha),
+        (x, lambda g: (g @ b.T.astype(run, copy=False)) * alpha),  # widened anew: the rules hold the operands alone
+        (y, lambda g: (a.T.astype(run, copy=False) @ g) * alpha),
     )
 
 
@@ -121,7 +121,7 @@ def _matmul(op: str, x: ArrayNode, y: ArrayNode) -> Tensor:
     """The product, under the name "@" in the graph; `op` is what an error calls it."""
     dtype = result_dtype(x._data, y._data)
     run = sum_dtype(dtype) if dtype.kind == "f" else dtype
-    a, b = x._data.astype(run, copy=False), y._data.astype(run, copy=False)
+    a, b = x._data, y._data
     _check(op, a.shape, b.shape)
     rows = a[None, :] if a.ndim == 1 else a
     columns = b[:, None] if b.ndim == 1 else b
@@ -130,36 +130,39 @@ def _matmul(op: str, x: ArrayNode, y: ArrayNode) -> Tensor:
     added = tuple(axis for axis, operand in ((-2, a), (-1, b)) if operand.ndim == 1)
 
     def compute() -> np.ndarray:
-        return _product(rows, columns, full).squeeze(added).astype(dtype, copy=False)
+        wide = (rows.astype(run, copy=False), columns.astype(run, copy=False))
+        return _product(*wide, full).squeeze(added).astype(dtype, copy=False)
 
     out = lift.nodes(compute()) if dtype.kind == "O" else remembered("matmul", compute, (x, y))
-    rule_x = _for_rows(columns, rows.shape, full, a.shape)
-    rule_y = _for_columns(rows, columns.shape, full, b.shape)
+    rule_x = _for_rows(columns, run, rows.shape, full, a.shape)
+    rule_y = _for_columns(rows, run, columns.shape, full, b.shape)
     return record("@", out, (x, rule_x), (y, rule_y))
 
 
-def _for_rows(columns: np.ndarray, rows: tuple[int, ...], full: tuple[int, ...], shape: tuple[int, ...]) -> Rule:
-    """What a product sends to its first operand, g @ columns.T; it holds the second operand alone."""
+def _for_rows(
+    columns: np.ndarray, run: np.dtype, rows: tuple[int, ...], full: tuple[int, ...], shape: tuple[int, ...]
+) -> Rule:
+    """What a product sends to its first operand, g @ columns.T, computed in `run`; it holds the second one alone."""
 
     def rule(g: np.ndarray) -> np.ndarray:
-        g = g.reshape(full).astype(columns.dtype, copy=False)
-        sent = _product(g, columns.swapaxes(-1, -2), (*full[:-1], rows[-1]))
+        g = g.reshape(full).astype(run, copy=False)
+        sent = _product(g, columns.astype(run, copy=False).swapaxes(-1, -2), (*full[:-1], rows[-1]))
         return unbroadcast(sent, rows).reshape(shape)
 
     return rule
 
 
-def _for_columns(rows: np.ndarray, columns: tuple[int, ...], full: tuple[int, ...], shape: tuple[int, ...]) -> Rule:
-    """What a product sends to its second operand, rows.T @ g; it holds the first operand alone."""
+def _for_columns(
+    rows: np.ndarray, run: np.dtype, columns: tuple[int, ...], full: tuple[int, ...], shape: tuple[int, ...]
+) -> Rule:
+    """What a product sends to its second operand, rows.T @ g, computed in `run`; it holds the first one alone."""
 
     def rule(g: np.ndarray) -> np.ndarray:
-        g = g.reshape(full).astype(rows.dtype, copy=False)
-        if (
-            len(columns) == 2 and rows.shape[:-1] == full[:-1]
-        ):  # one matrix for all rows: one product, not a sum of them
+        g, wide = g.reshape(full).astype(run, copy=False), rows.astype(run, copy=False)
+        if len(columns) == 2 and wide.shape[:-1] == full[:-1]:  # one matrix for all rows: one product, not a sum
             n = prod(full[:-1])
-            return (rows.reshape(n, columns[0]).T @ g.reshape(n, columns[1])).reshape(shape)
-        return unbroadcast(rows.swapaxes(-1, -2) @ g, columns).reshape(shape)
+            return (wide.reshape(n, columns[0]).T @ g.reshape(n, columns[1])).reshape(shape)
+        return unbroadcast(wide.swapaxes(-1, -2) @ g, columns).reshape(shape)
 
     return rule
 
