@@ -67,7 +67,7 @@ def report(given: argparse.Namespace) -> None:
     if given.picture:
         small = shape if any(getattr(given, field.name) is not None for field in fields(Shape)) else SMALL
         curve = [each for each in CURVE if each.blocks_at_a_time <= small.blocks]
-        found = compare.measured(small, curve, told("measures "), rounds=3)
+        found = compare.measured(small, curve, told("measures "), rounds=2)
         path = draw(small, found, given.picture, given.theme or paper.THEMES[0])
         if not given.json:
             print(f"\npicture: {path}")

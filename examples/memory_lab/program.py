@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -177,36 +178,22 @@ class Program:
         seen = self._node("permute", three, (seen,), (_same,))
         parts = [self._node("unbind", B * T * C, (seen,), (lambda g: memory.array(3, B, H, T, E),)) for _ in range(3)]
         self._begin("scaled_dot_product_attention")
-        of_tiles = [
-            (
-                prod(s.stop - s.start for s in t.batch),
-                t.rows.stop - t.rows.start,
-                t.keys.stop - t.rows.start,
-                t.keys.stop,
-            )
-            for t in tiles((B, H, T, T), True, False)
-        ]
-        most = max(n * rows * keys for n, rows, _, keys in of_tiles)
-        beside = max(n * (rows + (keys if rows < T else 0)) * E for n, rows, _, keys in of_tiles)
+        scores = _of_tiles(B, H, T, E)
         keeps_weights = three >= B * H * T * T
 
         def compute() -> tuple[Ghost, ...]:
             rows = [memory.array(B, H, T, name="of each row of scores the largest, and the total") for _ in range(2)]
             out = memory.array(B, T, C, name="attention's result")
-            if not keeps_weights:
-                memory.passing(
-                    4 * (most + max(n * rows * E for n, rows, _, _ in of_tiles))
-                    + 2 * max(rows * late for _, rows, late, _ in of_tiles)
-                )
-                return out, *rows
-            weights = [memory.array(n, rows, keys, name="weights of attention") for n, rows, _, keys in of_tiles]
-            return out, *rows, *weights
+            if keeps_weights:
+                return out, *rows, memory.array(scores.all, name="weights of attention, in tiles")
+            memory.passing(4 * (scores.most + scores.queries) + 2 * scores.late)
+            return out, *rows
 
         out, *held = self._remembered(compute)
 
         def rule(g: Ghost) -> list[Ghost]:
             sent = [memory.array(B, H, T, E) for _ in range(3)]
-            memory.passing(4 * (most * (1 if keeps_weights else 2) + beside))
+            memory.passing(4 * (scores.most * (1 if keeps_weights else 2) + scores.products))
             return sent
 
         y = self._result("scaled_dot_product_attention", out, parts, rule, (qkv.data, *held))
@@ -353,6 +340,31 @@ class Program:
 
 def _same(g: Ghost) -> Ghost:
     return g
+
+
+class _Tiles(NamedTuple):
+    """Of the tiles in which attention works, in numbers: those of the largest tile's scores, of its queries, of these
+    and of what is added up for its keys, of booleans for what comes later; and those of all scores together."""
+
+    most: int
+    queries: int
+    products: int
+    late: int
+    all: int
+
+
+@lru_cache(maxsize=16)
+def _of_tiles(B: int, H: int, T: int, E: int) -> _Tiles:
+    most = queries = products = late = total = 0
+    for tile in tiles((B, H, T, T), True, False):
+        n = prod(s.stop - s.start for s in tile.batch)
+        rows, keys = tile.rows.stop - tile.rows.start, tile.keys.stop
+        most = max(most, n * rows * keys)
+        queries = max(queries, n * rows * E)
+        products = max(products, n * (rows + (keys if rows < T else 0)) * E)
+        late = max(late, rows * (keys - tile.rows.start))
+        total += n * rows * keys
+    return _Tiles(most, queries, products, late, total)
 
 
 def _at_once(rows: int, n: int) -> int:
