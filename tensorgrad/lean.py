@@ -65,13 +65,22 @@ class StandIn:
 
     @property
     def data(self) -> NoReturn:
-        """Raises LeanGraphError."""
+        """Raises LeanGraphError, as does all else that tells what the elements are."""
+        self._no_data()
+
+    def _no_data(self, *args: Any, **kwargs: Any) -> NoReturn:
         x: Any = self
         what = x.label or (f"the result of {x._op!r}" if x._op else "a constant")
         raise LeanGraphError(
             f"{what} of shape {x._data.shape} was recorded in a lean graph, which keeps no data to look at: record it "
             "without lean_graph()"
         )
+
+    item = tolist = numpy = detach = clone = __array__ = __getitem__ = __iter__ = _one_number = _no_data
+
+    def __repr__(self) -> str:
+        x: Any = self
+        return f"Tensor(no data of shape {x._data.shape}, dtype={x._data.dtype}, op={x._op!r}, in a lean graph)"
 
 
 # -- what a backward pass may release as it goes -----------------------------------------------------------------------

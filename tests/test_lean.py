@@ -262,8 +262,14 @@ def test_looking_at_a_lean_graph_says_that_there_is_nothing() -> None:
     x = tg.tensor([1.0, 2.0], requires_grad=True)
     with tg.lean_graph():
         loss = (x * 2).sum()
-    with pytest.raises(RuntimeError, match="lean graph, which keeps no data"):
-        _ = loss._prev[0].data
+    inside = loss._prev[0]
+    assert repr(inside) == "Tensor(no data of shape (2,), dtype=float32, op='*', in a lean graph)"
+    for look in ("data", "numpy()", "tolist()", "item()", "detach()", "clone()"):
+        with pytest.raises(tg.errors.LeanGraphError, match="lean graph, which keeps no data"):
+            eval(f"inside.{look}")
+    for function in (np.asarray, list, float, bool, lambda x: x[0]):
+        with pytest.raises(tg.errors.LeanGraphError, match="lean graph, which keeps no data"):
+            function(inside)
 
 
 def test_a_lean_graph_makes_no_reference_cycles() -> None:

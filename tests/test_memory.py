@@ -291,6 +291,17 @@ def test_a_lean_graph_shows_nothing_and_saves_the_same():
         ]
 
 
+def test_of_a_tensor_that_is_an_operand_in_a_lean_graph_the_nodes_of_the_graph_are_counted():
+    x = leaf(8)
+    with lean_graph():
+        y = x.exp().tanh()
+        _used = y * 2
+    found = viz.memory(y, gradient=np.ones(8, dtype=np.float32), peak=True)
+    assert found.count == 3
+    assert found.shown < 8 * 4
+    assert found.added > 0
+
+
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 

@@ -66,7 +66,7 @@ class Result:
 class _Run:
     """A `with` in which operations ask this object for their results."""
 
-    _tokens: tuple[Token, ...] = ()
+    _tokens: tuple[Token[Any], ...] = ()
 
     def __enter__(self) -> None:
         self._tokens = (*self._tokens, session.set(self))  # type: ignore[arg-type]

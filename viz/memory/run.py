@@ -9,6 +9,8 @@ import numpy as np
 
 from micrograd import Value
 from micrograd.backprop import Node, topological_order
+from tensorgrad.lean import in_graph
+from tensorgrad.node import ArrayNode
 from viz.errors import UserError
 from viz.graph import check_node
 from viz.memory.measure import Pieces, gradient_rows, optimizer_rows, rows
@@ -103,7 +105,8 @@ def _root(loss: Any) -> Node:
         )
     if not loss._prev:
         raise UserError("this is a leaf, which no operation made, so no graph is behind it: give the loss")
-    return getattr(loss, "_core", None) or loss
+    root: Node = in_graph(loss) if isinstance(loss, ArrayNode) else loss
+    return root
 
 
 def _parameters(model: Any) -> list[Node] | None:
