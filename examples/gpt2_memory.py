@@ -99,10 +99,13 @@ def _pretrained(folder: str) -> GPT:
 
 
 def asked(given: argparse.Namespace, model: GPT | None) -> Shape:
-    """The sizes that the options give, or those of the model."""
+    """The sizes that the options give, or those of the model; sequences as long as it reads, up to GPT-2's."""
     own = {} if model is None else {name: getattr(model.config, name) for name in MOST if name != "batch"}
     found = {field.name: getattr(given, field.name) for field in fields(Shape)}
-    return Shape(**own, **{name: value for name, value in found.items() if value is not None})
+    sizes = own | {name: value for name, value in found.items() if value is not None}
+    if given.tokens is None:
+        sizes["tokens"] = min(Shape.tokens, sizes.get("context", Shape.context))
+    return Shape(**sizes)
 
 
 def check(given: argparse.Namespace) -> None:

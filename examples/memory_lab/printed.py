@@ -67,7 +67,7 @@ def _run(data: dict[str, Any]) -> str:
     ]
     said = [
         "\n".join(aligned(rows)),
-        f"loss {run['loss']:.6f}; gradient: norm {run['norm']:.9g}, checksum {run['checksum']}",
+        f"loss {run['loss']:.6f}; gradient: norm {run['norm']:#.9g}, checksum {run['checksum']}",
     ]
     if run.get("distance") is not None:
         said.append(f"from the gradient of the whole batch at once it is {run['distance']:.1e} of its length away")
@@ -96,7 +96,7 @@ def _measured(run: Any) -> list[str]:
         return ["", "", "", "", "", run]
     resident = "" if run["resident"] is None else megabytes(run["resident"])
     time = f"{run['time']:.2f}" if "time" in run else ""
-    return [megabytes(run["saved"]), megabytes(run["peak"]), resident, time, f"{run['norm']:.9g}", run["checksum"]]
+    return [megabytes(run["saved"]), megabytes(run["peak"]), resident, time, f"{run['norm']:#.9g}", run["checksum"]]
 
 
 def _notes(data: dict[str, Any]) -> Sequence[str]:
