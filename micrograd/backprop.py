@@ -183,7 +183,7 @@ def _run_hooks(node: Node, hooked: dict[Node, Any]) -> None:
             for hook in list((node._hooks or {}).values()):
                 changed = hook(node.grad)
                 if changed is not None:
-                    node.grad = changed
+                    node._replace_grad(changed)
     except BaseException:
         hooked[node] = earlier
         raise
@@ -235,6 +235,7 @@ class Node:
     _scope: Scope | None = None  # where it was made
     _live: Any = None  # what an engine may note of a gradient beside its numbers
     _closure: Callable[[], None] | None = None  # a rule of the user's, see `_backward`
+    _core: Any = None  # the node that stands for this one in the graph, if an engine has such
 
     data: Any
     grad: Any
@@ -247,6 +248,10 @@ class Node:
         if isinstance(state, tuple) and state[0] and not _OF_ONE_NODE.isdisjoint(state[0]):
             return {name: x for name, x in state[0].items() if name not in _OF_ONE_NODE}, state[1]
         return state
+
+    def _replace_grad(self, grad: Any) -> None:
+        """Set `grad` to what a hook returned."""
+        self.grad = grad
 
     @property
     def _held_grad(self) -> Any:
@@ -299,6 +304,8 @@ class Node:
         if closure is not None and not callable(closure):
             raise TypeError(f"_backward must be a function of no arguments, got {type(closure).__name__}")
         self._closure = closure
+        if self._core is not None:
+            self._core._closure = closure
 
 
 def _measure(node: Node) -> list[tuple[Node, Any]]:

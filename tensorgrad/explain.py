@@ -55,7 +55,7 @@ def explain(tensor: Tensor, loss: Tensor | None = None) -> Explanation:
             f"Whether the last backward pass came to {describe(tensor)} is not known: the tensor at which it began no "
             "longer exists. Call explain(tensor, loss) while the loss is at hand.",
         )
-    order = graph_below(roots)
+    order = graph_below([in_graph(root) for root in roots])
     tensor = in_graph(tensor)
     if tensor not in set(order):
         return _not_in_graph(tensor, order)

@@ -22,26 +22,30 @@ from tensorgrad.versions import owner
 def stand_in(x: Any) -> Any:
     """What takes the place of `x` among the operands in a lean graph: always the same for one tensor.
 
-    A leaf that takes a gradient stands for itself, and so do a result whose rule is the user's, which reads the
-    gradient of this very tensor, and a stand-in (what a checkpointed block read is an operand once more).
+    A leaf that takes a gradient stands for itself, and so do a result whose rule is the user's, or is still to come,
+    which reads the gradient of this very tensor, and a stand-in (what a checkpointed block read is an operand once
+    more). A result that was used outside of a lean graph, which keeps its data anyway, stays itself: of one tensor
+    there is one node, or its gradient, its hooks and `autograd.grad` would know of a part of its uses alone.
     """
-    if isinstance(x, StandIn) or (x._requires_grad and (not x._prev or x._closure is not None)):
+    if isinstance(x, StandIn) or (x._requires_grad and (not x._prev or x._closure is not None or x._rules is None)):
         return x
     core = x._core
     if core is None or core._requires_grad is not x._requires_grad:
+        if x._requires_grad and x._used:
+            return x
         core = x._core = _without_data(x)
     return core
 
 
 def in_graph(x: Any) -> Any:
     """The node of the graph that `x` is a handle of; itself, if it is none."""
-    return x if x._core is None else x._core
+    return x if x._core is None or (x._requires_grad and not x._prev) else x._core
 
 
 def _without_data(x: Any) -> Any:
     core = object.__new__(StandIn.of_class)
     core._data = np.broadcast_to(np.zeros((), x._data.dtype), x._data.shape)  # one element, whatever the shape
-    core._grad = None
+    core._grad, x._grad = x._grad, None
     core._memory = weakref.ref(owner(x._data))
     for name in ("_op", "_prev", "_rules", "_requires_grad", "_time", "_used", "_scope"):
         setattr(core, name, getattr(x, name))
@@ -52,6 +56,7 @@ def _without_data(x: Any) -> Any:
             setattr(core, name, x.__dict__[name])
     if x._hooks is not None:
         move_hooks(x, core)
+    x._received_as(core)
     return core
 
 

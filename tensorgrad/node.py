@@ -37,7 +37,7 @@ quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
 """Decorates what computes, forward and backward: inf and nan are answers here, as in torch, and NumPy does not warn."""
 
 
-_OF_ONE_NODE = ("_cuts", "_kin", "_core", "_memory")
+_OF_ONE_NODE = ("_cuts", "_kin", "_core", "_memory", "_receivers")
 """Fields that a copy does not take over: weak references, and the stand-in in a lean graph."""
 
 
@@ -74,6 +74,7 @@ class ArrayNode(Node):
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
     _core: ArrayNode | None = None  # what stands for it in a lean graph, see `lean`
     _memory: ref[np.ndarray] | None = None  # of what stands for a tensor: where that tensor's data are, or were
+    _receivers: list[ref[ArrayNode]] | None = None  # of one of several results: which nodes may get its gradient
     _retained: bool = False  # whether a pass that releases gradients is to leave this one
     _released: bool = False  # whether the last pass that came here has released its gradient
 
@@ -91,7 +92,7 @@ class ArrayNode(Node):
         """The gradient. Warns where it is None although a backward pass has been run: that pass did not come here."""
         grad = self._grad
         if grad is None:
-            if self._core is not None and self._core._grad is not None:
+            if self._core is not None and self._prev and self._core._grad is not None:
                 return self._core.grad
             if self._requires_grad and self._time < clock.last_pass and not is_passing():
                 warn(_no_gradient(self))
@@ -118,6 +119,7 @@ class ArrayNode(Node):
         elif value.shape != before.shape:
             versions.ticked()
             self._reshaped = clock.now
+            self._core = None
         if value.dtype != before.dtype and self._grad is not None and is_differentiable(value.dtype):
             self._grad = self._grad.astype(value.dtype)
         self._data = value
@@ -139,7 +141,9 @@ class ArrayNode(Node):
         return super().__reduce_ex__(protocol)
 
     def __copy__(self) -> Any:
-        return self._take(object.__new__(type(self)), self.__getstate__())
+        twin = self._take(object.__new__(type(self)), self.__getstate__())
+        self._received_as(twin)
+        return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """With all that it was computed from; operands first, since a graph may be deeper than Python's stack."""
@@ -147,6 +151,7 @@ class ArrayNode(Node):
             if id(node) not in memo:
                 memo[id(node)] = object.__new__(type(node))
                 self._take(memo[id(node)], deepcopy(node.__getstate__(), memo))
+                node._received_as(memo[id(node)])
         return memo[id(self)]
 
     @staticmethod
@@ -157,11 +162,18 @@ class ArrayNode(Node):
             setattr(twin, name, value)
         return twin
 
+    def _received_as(self, other: ArrayNode) -> None:
+        """Note that `other`, too, may get the gradient of this one of several results: see `outputs`."""
+        if self._receivers is not None:
+            other._receivers = self._receivers
+            self._receivers.append(ref(other))
+
     def _moved(self) -> Tensor:
         """A node that takes this one's place in the graph below it, so that this one can become another's result."""
         old = new(self._data, self._op, self._prev, self._rules, self._requires_grad)
         old._grad, old._time, old._scope = self._grad, self._time, self._scope
         move_hooks(self, old)
+        self._received_as(old)
         return old
 
     def _become(self, result: ArrayNode) -> None:
@@ -169,10 +181,13 @@ class ArrayNode(Node):
         for name in ("_data", "_op", "_prev", "_rules", "_requires_grad", "_time"):
             setattr(self, name, getattr(result, name))
         self._scope = result._scope
-        self._grad = self._core = None
+        self._grad = self._core = self._receivers = None
 
     @grad.setter
     def grad(self, value: Any) -> None:
+        if self._core is not None and self._prev and not is_passing():  # in a pass it may be a root itself
+            self._core.grad = value
+            return
         if value is None:
             self._grad = None
             if self._live is not None:
@@ -206,6 +221,10 @@ class ArrayNode(Node):
         if value and not self._requires_grad and not self._prev and lift.active():
             self._data = lift.leaves(self._data)
         self._requires_grad = bool(value)
+
+    def _replace_grad(self, grad: np.ndarray) -> None:
+        selection.replaced(self, grad)
+        self.grad = grad
 
     # -- the contract of micrograd.backprop ------------------------------------------------------------------------
 
@@ -294,8 +313,11 @@ def record(op: str, data: Any, *edges: tuple[ArrayNode, Rule]) -> Tensor:
     if not tracked:
         return constant(op, data, [operand for operand, _ in edges])
     parents = [operand for operand, _ in edges]
-    if _mode.lean and data.dtype.kind != "O":
-        parents = [lean.stand_in(operand) for operand in parents]
+    if data.dtype.kind != "O":
+        if _mode.lean:
+            parents = [lean.stand_in(operand) for operand in parents]
+        else:  # of one that was used in a lean graph, too, the node is there
+            parents = [x if x._core is None or not x._prev else x._core for x in parents]
     out = new(
         data,
         op,

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from micrograd.backprop import reached
-from tensorgrad import lean
-from tensorgrad.grad_mode import _mode
 from tensorgrad.node import ArrayNode, record, record_joint
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ def record_outputs(op: str, arrays: Sequence[np.ndarray], parents: tuple[ArrayNo
         return [record_joint(op, arrays[0], parents, lambda g: rule([g]))]
     ends = np.cumsum([array.size for array in arrays]).tolist()
     spans = [slice(end - array.size, end) for array, end in zip(arrays, ends, strict=True)]
-    results: list[list[weakref.ref[Tensor]]] = []
+    results: list[list[weakref.ref[ArrayNode]]] = []
 
     def joint(g: np.ndarray) -> Sequence[np.ndarray | None]:
         return rule(
@@ -49,12 +47,12 @@ def record_outputs(op: str, arrays: Sequence[np.ndarray], parents: tuple[ArrayNo
         record("output", array, (together, _placed(span, size))) for array, span in zip(arrays, spans, strict=True)
     ]
     for x in found:
-        nodes = [x, lean.stand_in(x)] if _mode.lean else [x]  # in a lean graph either may receive
-        results.append([weakref.ref(node) for node in nodes])
+        x._receivers = [weakref.ref(x)]  # a copy, and what takes its place in the graph, join them
+        results.append(x._receivers)
     return found
 
 
-def _reached(result: weakref.ref[Tensor]) -> bool:
+def _reached(result: weakref.ref[ArrayNode]) -> bool:
     node = result()
     return node is not None and (reached(node) or node._released)
 

@@ -102,7 +102,7 @@ def _either(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray | None:
 
 def replaced(node: Any, array: np.ndarray) -> None:
     """Note that a hook gives `node` the gradient `array`: what is not zero there is live."""
-    if node is not None and node._live is not None:
+    if node._live is not None:
         node._live = node._live | (array != 0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +18,6 @@ from tensorgrad.node import ArrayNode, describe, new
 from tensorgrad.noise import warn_of_broadcast_loss, warn_of_lost_parts
 from tensorgrad.operators import Operators
 from tensorgrad.reading import array_of, as_array
-from tensorgrad.selection import replaced
 from tensorgrad.versions import clock, passed
 from tensorgrad.watching import begins, ended, watchers
 
@@ -184,9 +182,6 @@ class Tensor(Operators):
         if not callable(hook):
             raise TypeError(f"register_hook: takes a function of the gradient, got a {type(hook).__name__}")
 
-        node = lean.in_graph(self)
-        itself = weakref.ref(node)  # the hook must not keep alive what it hangs on
-
         def called(grad: np.ndarray) -> np.ndarray | None:
             shown = grad.view()
             shown.flags.writeable = False  # other nodes may have been sent the same array
@@ -197,10 +192,9 @@ class Tensor(Operators):
             array = array_of("register_hook: what a hook returned", changed, grad.dtype).copy()
             if array.shape != grad.shape:
                 raise ShapeError(f"register_hook: a hook returned shape {array.shape} for a gradient of {grad.shape}")
-            replaced(itself(), array)
             return array
 
-        return RemovableHandle(add_hook(node, called))
+        return RemovableHandle(add_hook(lean.in_graph(self), called))
 
     # -- what it is ------------------------------------------------------------------------------------------------
 

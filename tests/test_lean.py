@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import warnings
 import weakref
+from collections.abc import Callable
+from copy import copy, deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 import tensorgrad as tg
 import tensorgrad.nn.functional as F
 from micrograd.backprop import topological_order
+from tensorgrad.errors import ChangedError
 from tensorgrad.models import GPT, GPTConfig
 from tensorgrad.utils.checkpoint import checkpoint
 from viz.cli import main
@@ -340,3 +343,129 @@ def test_commands_say_in_one_line_that_a_lean_graph_cannot_be_shown(
         assert status == 2
         assert found.err.count("\n") == 1
         assert "lean graph" in found.err
+
+
+# -- one tensor is one node, used in a lean graph and outside ----------------------------------------------------------
+
+
+class Two(tg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return g * 2 + h * 3
+
+
+@pytest.mark.parametrize("results", [Two.apply, lambda x: checkpoint(lambda x: (x * 2, x * 3), x)])
+@pytest.mark.parametrize("inside", [False, True])
+def test_several_results_that_are_used_changed_or_copied_elsewhere_send_their_gradients(
+    results: Callable[[tg.Tensor], tuple[tg.Tensor, tg.Tensor]], inside: bool
+) -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph() if inside else tg.enable_grad():
+        a, b = results(x)
+    a[0] = 0.0
+    with tg.lean_graph():
+        loss = (a * 1).sum() + (b * 1).sum()
+    del a, b
+    loss.backward()
+    assert x.grad.tolist() == [3, 5]
+    twin = deepcopy(loss)
+    twin.backward()
+    (leaf,) = [node for node in topological_order(twin) if node.requires_grad and not node._prev]
+    assert leaf.grad.tolist() == [3 * 2, 5 * 2]  # beside what was copied
+    a, b = results(x)
+    loss = (copy(a) * b).sum()
+    x.grad = None
+    loss.backward()
+    assert x.grad.tolist() == [12, 24]
+
+
+@pytest.mark.parametrize("lean_first", [False, True])
+def test_a_result_used_in_both_has_one_gradient_and_its_hooks(lean_first: bool) -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    y, seen = x * 2, []
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    uses = {}
+    for lean in (lean_first, not lean_first):
+        with tg.lean_graph() if lean else tg.enable_grad():
+            uses[lean] = (y * 3).sum()
+    loss = uses[True] + uses[False]
+    loss.backward(keep_grads=True)
+    assert y.grad.tolist() == [6, 6]
+    assert seen == [[6, 6]]
+    (found,) = tg.autograd.grad(loss, y)
+    assert found.tolist() == [6, 6]
+    for use in uses.values():
+        use.backward()
+    assert seen[2:] == [[3, 3], [3, 3]]
+    y.grad = None
+    assert y._held_grad is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert y.grad is None
+
+
+def test_a_parameter_that_was_frozen_in_a_lean_graph_has_hooks_and_gradients_again() -> None:
+    x, w = tg.tensor([1.0, 2.0], requires_grad=True), tg.tensor([3.0, 4.0])
+    seen = []
+    with tg.lean_graph():
+        (x * w).sum().backward()
+        w.requires_grad_()
+        w.register_hook(lambda g: seen.append(g.tolist()))
+        loss = (x * w).sum()
+    loss.backward()
+    assert seen == [[1, 2]]
+    assert tg.autograd.grad(loss, w)[0].tolist() == [1, 2]
+
+
+def test_rules_of_the_users_own_that_are_assigned_after_the_use() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph():
+        own = tg.Tensor(x.data * 2, _prev=(x,), _op="own")
+        first = own * 3
+        second = x * 2
+        loss = first.sum() + second.sum()
+
+    def of_own() -> None:
+        x.grad += 2 * own.grad
+
+    def of_second() -> None:
+        x.grad += 100 * second.grad
+
+    own._backward = of_own
+    second._backward = of_second
+    loss.backward()
+    assert x.grad.tolist() == [106, 106]
+
+
+def test_data_of_another_shape_is_refused_in_a_lean_graph_too() -> None:
+    x = tg.tensor([[1.0, 2.0]], requires_grad=True)
+    with tg.lean_graph():
+        y = x * 2
+        _ = y * 1
+        y.data = np.ones((2, 2), np.float32)
+        loss = (y * 3).sum()
+    with pytest.raises(ChangedError, match="had another shape"):
+        loss.backward()
+
+
+def test_a_hook_gives_a_gradient_to_an_unselected_branch_of_a_lean_graph() -> None:
+    x = tg.tensor([0.0, 4.0], requires_grad=True)
+    with tg.lean_graph():
+        y = x.sqrt() * 1
+        y.register_hook(lambda g: tg.tensor([1.0, 1.0]))
+        loss = tg.where(tg.tensor([False, True]), y * 1, y.detach()).sum()
+    loss.backward()
+    assert x.grad.tolist() == [np.inf, 0.25]  # without the hook, 0: see `selection`
+
+
+def test_explain_finds_a_root_that_was_used_in_a_lean_graph() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x * x).sum()
+    with tg.lean_graph():
+        _ = loss * 2
+    loss.backward()
+    assert tg.explain(loss).reason == tg.explain(x).reason == "reached"
