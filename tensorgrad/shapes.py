@@ -30,10 +30,13 @@ def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def unbroadcast(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Sum `grad` over the axes along which an operand of `shape` was broadcast: from (4, 3) back to (3,), say.
+    """Sum `grad` over the axes along which an operand of `shape` was broadcast: from (4, 3) back to (3,), say. Where it
+    was not, that is `grad` itself.
 
     Raises ShapeError if `shape` does not broadcast to `grad.shape`.
     """
+    if grad.shape == shape:
+        return grad
     extra = grad.ndim - len(shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, grad.shape[extra:], strict=True)):
         raise ShapeError(f"a contribution of shape {grad.shape} cannot be summed to an operand of shape {shape}")

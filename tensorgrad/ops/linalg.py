@@ -81,7 +81,7 @@ def addmm(input: Any, x: Any, y: Any, *, beta: float = 1, alpha: float = 1) -> T
     dtype = common_dtype([c._data, x._data, y._data])
     run = sum_dtype(dtype) if dtype.kind == "f" else dtype
     a, b = x._data, y._data
-    _check("addmm", a.shape, b.shape)
+    _batch("addmm", a.shape, b.shape)
     product = a.astype(run, copy=False) @ b.astype(run, copy=False)
     if not broadcasts_to(c._data.shape, product.shape):
         raise ShapeError(f"addmm: input of shape {c._data.shape} does not broadcast to {product.shape}, that of x @ y")
@@ -122,16 +122,15 @@ def _matmul(op: str, x: ArrayNode, y: ArrayNode) -> Tensor:
     dtype = result_dtype(x._data, y._data)
     run = sum_dtype(dtype) if dtype.kind == "f" else dtype
     a, b = x._data, y._data
-    _check(op, a.shape, b.shape)
+    batch = _batch(op, a.shape, b.shape)
     rows = a[None, :] if a.ndim == 1 else a
     columns = b[:, None] if b.ndim == 1 else b
-    full = (*np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2]), rows.shape[-2], columns.shape[-1])
-    # (the axes that vectors lack)
-    added = tuple(axis for axis, operand in ((-2, a), (-1, b)) if operand.ndim == 1)
+    full = (*batch, rows.shape[-2], columns.shape[-1])
+    out_shape = (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
 
     def compute() -> np.ndarray:
-        wide = (rows.astype(run, copy=False), columns.astype(run, copy=False))
-        return _product(*wide, full).squeeze(added).astype(dtype, copy=False)
+        out = _product(rows.astype(run, copy=False), columns.astype(run, copy=False), full).astype(dtype, copy=False)
+        return out if out_shape == full else out.reshape(out_shape)
 
     out = lift.nodes(compute()) if dtype.kind == "O" else remembered("matmul", compute, (x, y))
     rule_x = _for_rows(columns, run, rows.shape, full, a.shape)
@@ -188,7 +187,8 @@ def _ranked(op: str, operands: tuple[Any, ...], ranks: tuple[int, ...]) -> list[
     return tensors
 
 
-def _check(op: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
+def _batch(op: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of a product before its rows and columns. Raises ShapeError for operands that do not fit."""
     if not a or not b:
         raise ShapeError(f"{op}: shapes {a} and {b}: a 0-d operand has no axis to sum over; use *")
     inner = b[-2] if len(b) > 1 else b[-1]
@@ -197,7 +197,9 @@ def _check(op: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
             f"{op}: shapes {a} and {b}: the last axis of the first ({a[-1]}) and axis {'-2' if len(b) > 1 else '0'} "
             f"of the second ({inner}) must be equal; transpose one of them?"
         )
+    if a[:-2] == b[:-2]:
+        return a[:-2]
     try:
-        np.broadcast_shapes(a[:-2], b[:-2])
+        return np.broadcast_shapes(a[:-2], b[:-2])
     except ValueError:
         raise ShapeError(f"{op}: shapes {a} and {b}: the axes before the last two do not broadcast") from None

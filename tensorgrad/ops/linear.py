@@ -33,24 +33,23 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     out_shape = _result_shape(*shapes)
     if is_lifted(*operands):
         return composed("linear", _linear, *operands)
-    dtype = common_dtype([x._data for x in operands])
-    inner = sum_dtype(dtype) if dtype.kind == "f" else dtype  # of float16, float32
-    x, w, *biases = (operand._data for operand in operands)
-    n = shapes[0][-1]
-    count, m = prod(shapes[0][:-1]), prod(shapes[1][:-1])
-
-    def as_matrix(a: np.ndarray, length: int) -> np.ndarray:  # made anew, since it may be a copy
-        return a.astype(inner, copy=False).reshape(length, n)
+    arrays = [x._data for x in operands]
+    dtype = common_dtype(arrays)
+    run = sum_dtype(dtype) if dtype.kind == "f" else dtype  # of float16, float32
+    x, w = arrays[:2]
+    x_shape, w_shape = shapes[:2]
+    n, count, m = x_shape[-1], prod(x_shape[:-1]), prod(w_shape[:-1])
 
     def compute() -> np.ndarray:
-        out = (as_matrix(x, count) @ as_matrix(w, m).T).reshape(out_shape)
-        if biases:
-            out += biases[0]
+        out = x.astype(run, copy=False).reshape(count, n) @ w.astype(run, copy=False).reshape(m, n).T
+        out = out.reshape(out_shape)
+        if bias is not None:
+            out += arrays[2]
         return out.astype(dtype, copy=False)
 
-    rules = (
-        lambda g: (g.reshape(count, m) @ as_matrix(w, m)).reshape(shapes[0]),
-        lambda g: (g.reshape(count, m).T @ as_matrix(x, count)).reshape(shapes[1]),
+    rules = (  # which widen and reshape their operand anew, since that may be a copy
+        lambda g: (g.reshape(count, m) @ w.astype(run, copy=False).reshape(m, n)).reshape(x_shape),
+        lambda g: (g.reshape(count, m).T @ x.astype(run, copy=False).reshape(count, n)).reshape(w_shape),
         lambda g: g,
     )
     return record("linear", remembered("linear", compute, operands), *zip(operands, rules, strict=False))
