@@ -1,4 +1,4 @@
-"""GPT-2's forward pass and its checkpoints, step by step as `tensorgrad.models.gpt` has them, with ghosts for arrays."""
+"""GPT-2's forward pass and its checkpoints, step by step as `tensorgrad.models.gpt` has them, of ghosts."""
 
 from __future__ import annotations
 
