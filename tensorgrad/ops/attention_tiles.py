@@ -42,10 +42,13 @@ class Tile(NamedTuple):
     batch: tuple[slice, ...]
     rows: slice
     keys: slice
+    is_all: bool = False
 
     def part(self, a: np.ndarray, *last: slice) -> np.ndarray:
         """The view of `a` that belongs to this tile: `last` are for its last two axes; an axis of length 1 is one that
         is broadcast, and belongs to every tile."""
+        if self.is_all:
+            return a
         ahead = self.batch[len(self.batch) - (a.ndim - 2) :]
         index = (*ahead, *last)
         return a[tuple(slice(None) if n == 1 else s for n, s in zip(a.shape, index, strict=True))]
@@ -64,8 +67,12 @@ def tiles(shape: tuple[int, ...], causal: bool, in_order: bool) -> Iterator[Tile
     in_order  they come as the scores would lie in memory, one after the other
     """
     *batch, L, S = shape
+    if 0 < prod(shape) <= TILE:
+        keys = min(L, S) if causal else S
+        yield Tile(tuple([slice(0, n) for n in batch]), slice(0, L), slice(0, keys), keys == S)
+        return
     rows = min(L, max(ROWS, TILE // max(S, 1)))
-    if prod(shape) > TILE and causal and not in_order:
+    if causal and not in_order:
         rows = min(rows, max(ROWS, -(-L // 8)))
     steps, scores = [rows], rows * S
     for n in reversed(batch):  # where not all of an axis fits, only one of the next does

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,15 +13,15 @@ from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, new, operand, quiet, record
 from tensorgrad.ops import reduce
 from tensorgrad.ops.arithmetic import add, div, mul, neg, sub
+from tensorgrad.ops.classes import Chosen, choose
 from tensorgrad.ops.functions import exp, log
 from tensorgrad.ops.index import getitem
-from tensorgrad.ops.keys import positions
 from tensorgrad.ops.operands import composed, is_lifted
 from tensorgrad.ops.shape import reshape
 from tensorgrad.ops.softmax import log_softmax
-from tensorgrad.ops.targets import check_range, check_reduction, class_weights
+from tensorgrad.ops.targets import check_reduction
 from tensorgrad.ops.transposing import permute
-from tensorgrad.settings import real, whole
+from tensorgrad.settings import real
 from tensorgrad.sums import sum_over
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ def cross_entropy(
         if ignore_index != -100:
             raise ValueError("cross_entropy: ignore_index is a class, and the targets are probabilities: leave it out")
         return _of_probabilities(x, operand(target, "cross_entropy"), weight, reduction, label_smoothing)
-    chosen = _choose("cross_entropy", x, target, weight, ignore_index)
+    chosen = choose("cross_entropy", x._data.shape, x._data.dtype, target, weight, ignore_index)
     if is_lifted(x):
-        return composed("cross_entropy", lambda x: _cross_entropy(x, chosen, reduction, label_smoothing), x)
+        return composed("cross_entropy", lambda x: composed_twin(x, chosen, reduction, label_smoothing), x)
     return _fused(x, chosen, reduction, label_smoothing)
 
 
@@ -75,23 +75,23 @@ def nll_loss(
     """
     check_reduction("nll_loss", reduction)
     x = _scores("nll_loss", input)
-    chosen = _choose("nll_loss", x, target, weight, ignore_index)
+    chosen = choose("nll_loss", x._data.shape, x._data.dtype, target, weight, ignore_index)
     if is_lifted(x):
         return composed("nll_loss", lambda x: _picked_loss(_rows(x), chosen, reduction), x)
     a = x._data
-    losses = _at_live(chosen, -a[_places(chosen, a.shape)].astype(chosen.weights.dtype, copy=False) * chosen.weights)
+    losses = chosen.at_live(-a[_places(chosen, a.shape)].astype(chosen.weights.dtype, copy=False) * chosen.weights)
 
     def rule(g: np.ndarray) -> np.ndarray:
         sent = np.zeros(shape, dtype=g.dtype)
-        sent[_places(chosen, shape)] = -_each(chosen, g, reduction) * chosen.weights
+        sent[_places(chosen, shape)] = -chosen.each(g, reduction) * chosen.weights
         return sent
 
     shape = a.shape
-    return record("nll_loss", _total(chosen, losses, reduction).astype(a.dtype), (x, rule))
+    return record("nll_loss", chosen.total(losses, reduction).astype(a.dtype), (x, rule))
 
 
 @quiet
-def _fused(x: ArrayNode, chosen: _Chosen, reduction: str, smoothing: float) -> Tensor:
+def _fused(x: ArrayNode, chosen: Chosen, reduction: str, smoothing: float) -> Tensor:
     """The loss and its gradient, softmax - target. Beside the scores, which the operand keeps, two numbers for each
     row are kept: the largest score and the sum of exp(score - largest); the exponentials are computed anew."""
     a = x._data
@@ -100,30 +100,29 @@ def _fused(x: ArrayNode, chosen: _Chosen, reduction: str, smoothing: float) -> T
     count, classes = rows.shape
     largest, totals = np.empty((2, count), run)
     losses, spread = np.empty((2, count), run)
-    each_class = np.ones(classes, run) if chosen.table is None else chosen.table
     for block in row_blocks(rows.shape):
         scores = rows[block].astype(run, copy=False)
         largest[block] = scores.max(axis=1, initial=-np.inf)
         exps = scores - largest[block, None]
         losses[block] = -exps[np.arange(len(exps)), chosen.classes[block]]
         if smoothing:
-            spread[block] = -(exps @ each_class)
+            spread[block] = -(exps @ chosen.each_class(classes))
         np.exp(exps, out=exps)
         totals[block] = sum_over(exps, 1)
     logs = np.log(totals)
     losses += logs
     losses *= chosen.weights
     if smoothing:
-        spread += logs * each_class.sum()
+        spread += logs * chosen.each_class(classes).sum()
         losses = (1 - smoothing) * losses + (smoothing / classes) * spread
-    out = _total(chosen, _at_live(chosen, losses), reduction).astype(a.dtype)
+    out = chosen.total(chosen.at_live(losses), reduction).astype(a.dtype)
 
     def rule(g: np.ndarray) -> np.ndarray:
-        g = _each(chosen, g, reduction)
+        g = chosen.each(g, reduction)
         at_class = g * chosen.weights
         sums = at_class
         if smoothing:
-            each_class = np.ones(classes, run) if chosen.table is None else chosen.table
+            each_class = chosen.each_class(classes)
             at_class = (1 - smoothing) * at_class
             at_all = (smoothing / classes) * g
             sums = at_class + at_all * each_class.sum()
@@ -146,8 +145,8 @@ def _fused(x: ArrayNode, chosen: _Chosen, reduction: str, smoothing: float) -> T
     return record("cross_entropy", out, (x, rule))
 
 
-def _cross_entropy(x: Tensor, chosen: _Chosen, reduction: str, smoothing: float) -> Tensor:
-    """The composed twin."""
+def composed_twin(x: Tensor, chosen: Chosen, reduction: str, smoothing: float) -> Tensor:
+    """cross_entropy out of plain operations."""
     rows = _rows(x)
     largest = lift.numbers(rows._data).max(axis=1, keepdims=True, initial=-np.inf)
     shifted = sub(rows, largest)
@@ -155,14 +154,13 @@ def _cross_entropy(x: Tensor, chosen: _Chosen, reduction: str, smoothing: float)
     return _picked_loss(logs, chosen, reduction, smoothing)
 
 
-def _picked_loss(logs: Tensor, chosen: _Chosen, reduction: str, smoothing: float = 0.0) -> Tensor:
+def _picked_loss(logs: Tensor, chosen: Chosen, reduction: str, smoothing: float = 0.0) -> Tensor:
     """The loss from the logarithms of probabilities, (rows, classes), out of plain operations."""
     count, classes = logs.shape
     live = np.arange(count) if chosen.live is None else np.flatnonzero(chosen.live)
     losses = mul(neg(getitem(logs, (live, chosen.classes[live]))), chosen.weights[live])
     if smoothing:
-        each_class = np.ones(classes) if chosen.table is None else chosen.table
-        spread = neg(reduce.sum(mul(getitem(logs, live), each_class), 1))
+        spread = neg(reduce.sum(mul(getitem(logs, live), chosen.each_class(classes)), 1))
         losses = add(mul(losses, 1 - smoothing), mul(spread, smoothing / classes))
     if reduction == "none":
         full = np.zeros(count, dtype=losses._data.dtype)
@@ -199,26 +197,6 @@ def _of_probabilities(x: ArrayNode, target: ArrayNode, weight: Any, reduction: s
     return total if reduction == "sum" else div(total, new(np.asarray(rows.shape[0], dtype=losses.dtype)))
 
 
-# -- which class of which row ------------------------------------------------------------------------------------------
-
-
-class _Chosen(NamedTuple):
-    """classes      the class of each row, 0 for those that are ignored
-    live         which rows are not ignored; None where all count
-    weights      what each row's loss counts, 0 for those that are ignored
-    table        the weights of the classes, if there are any
-    denominator  what a mean divides by
-    shape        of the losses
-    """
-
-    classes: np.ndarray
-    live: np.ndarray | None
-    weights: np.ndarray
-    table: np.ndarray | None
-    denominator: np.floating
-    shape: tuple[int, ...]
-
-
 def _scores(op: str, input: Any) -> ArrayNode:
     x = operand(input, op)
     if not is_differentiable(x._data.dtype):
@@ -226,60 +204,6 @@ def _scores(op: str, input: Any) -> ArrayNode:
     if x._data.ndim == 0:
         raise ShapeError(f"{op}: input of shape (): it needs an axis of classes, (C,) or (N, C, ...)")
     return x
-
-
-def _choose(op: str, x: ArrayNode, target: Any, weight: Any, ignore_index: int) -> _Chosen:
-    shape = x._data.shape
-    classes = shape[0] if len(shape) == 1 else shape[1]
-    wanted = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
-    found = positions(op, target, "targets")
-    if found.shape != wanted and not (len(shape) == 1 and found.shape == (1,)):
-        hint = "; probabilities are floats" if found.shape == shape else ""
-        raise ShapeError(
-            f"{op}: target of shape {found.shape} for an input of shape {shape}: it must be {wanted}, one class for "
-            f"each row of {classes} scores{hint}"
-        )
-    live = found != whole(op, "ignore_index", ignore_index)
-    check_range(op, "target", np.where(live, found, 0) if classes else found, classes, "classes")
-    live, all_live = live.ravel(), bool(live.all())
-    picked = np.where(live, found.ravel(), 0)
-    dtype = np.dtype(np.float64) if x._data.dtype == object else sum_dtype(x._data.dtype)
-    table = class_weights(op, weight, classes, dtype)
-    weights = np.ones(picked.shape, dtype) if table is None else table[picked]
-    if not all_live:
-        weights[~live] = 0
-    return _Chosen(picked, None if all_live else live, weights, table, weights.sum(), wanted)
-
-
-def _at_live(chosen: _Chosen, losses: np.ndarray) -> np.ndarray:
-    """0 for the rows that are ignored, whatever stands there."""
-    return losses if chosen.live is None else np.where(chosen.live, losses, losses.dtype.type(0))
-
-
-def _total(chosen: _Chosen, losses: np.ndarray, reduction: str) -> np.ndarray:
-    if reduction == "none":
-        return losses.reshape(chosen.shape)
-    total = losses.sum()
-    return np.asarray(total if reduction == "sum" else total / chosen.denominator)
-
-
-def _each(chosen: _Chosen, g: np.ndarray, reduction: str) -> np.ndarray:
-    """The gradient of each row's loss, from that of the result."""
-    if reduction == "none":
-        return g.reshape(-1).astype(chosen.weights.dtype, copy=False)
-    g = g.astype(chosen.weights.dtype)
-    each = np.full(chosen.classes.shape, g if reduction == "sum" else g / chosen.denominator)
-    if chosen.live is not None:
-        each[~chosen.live] = 0  # also where the mean is 0 / 0
-    return each
-
-
-def _places(chosen: _Chosen, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-    """The index of the right classes in an input of `shape`."""
-    if len(shape) == 1:
-        return (chosen.classes,)
-    n, _, *rest = np.indices((shape[0], 1, *shape[2:])).reshape(len(shape), -1)
-    return (n, chosen.classes, *rest)
 
 
 # -- (C,), (N, C) and (N, C, d1, ...) as rows of classes ---------------------------------------------------------------
@@ -305,3 +229,11 @@ def _back(rows: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if len(shape) < 3:
         return rows.reshape(shape)
     return np.moveaxis(rows.reshape(shape[0], *shape[2:], shape[1]), -1, 1)
+
+
+def _places(chosen: Chosen, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """The index of the right classes in an input of `shape`."""
+    if len(shape) == 1:
+        return (chosen.classes,)
+    n, _, *rest = np.indices((shape[0], 1, *shape[2:])).reshape(len(shape), -1)
+    return (n, chosen.classes, *rest)

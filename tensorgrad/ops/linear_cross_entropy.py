@@ -11,9 +11,10 @@ import numpy as np
 from tensorgrad.dtypes import common_dtype, is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.linear_tiles import Layer, add_parts, layer_of, tiles
-from tensorgrad.node import ArrayNode, new, operand, quiet, record_joint
+from tensorgrad.node import ArrayNode, operand, quiet, record_joint
 from tensorgrad.noise import warn
-from tensorgrad.ops.cross_entropy import _at_live, _choose, _Chosen, _cross_entropy, _each, _total, cross_entropy
+from tensorgrad.ops.classes import Chosen, choose
+from tensorgrad.ops.cross_entropy import composed_twin, cross_entropy
 from tensorgrad.ops.keys import positions
 from tensorgrad.ops.linear import linear
 from tensorgrad.ops.operands import composed, is_lifted
@@ -109,17 +110,16 @@ def linear_cross_entropy(
             reduction=reduction,
             label_smoothing=smoothing,
         )
-    stand_in = new(np.broadcast_to(np.zeros((), dtype), shape))  # the scores' shape and dtype, and no memory
-    chosen = _choose(op, stand_in, target, weight, ignore_index)
+    chosen = choose(op, shape, dtype, target, weight, ignore_index)
     if is_lifted(*operands):
-        return composed(op, lambda *xs: _cross_entropy(linear(*xs), chosen, reduction, smoothing), *operands)
+        return composed(op, lambda *xs: composed_twin(linear(*xs), chosen, reduction, smoothing), *operands)
     return _tiled(operands, chosen, reduction, smoothing, options)
 
 
 @quiet
 def _tiled(
     operands: list[ArrayNode],
-    chosen: _Chosen,
+    chosen: Chosen,
     reduction: str,
     smoothing: float,
     options: LinearCrossEntropyOptions | None,
@@ -131,18 +131,18 @@ def _tiled(
     largest, totals, at_class, at_all = _row_sums(layer, chosen, bool(smoothing))
     losses = (np.log(totals) - (at_class - largest)) * chosen.weights
     if smoothing:
-        at_all = (np.log(totals) + largest) * _each_class(layer, chosen).sum() - at_all
+        at_all = (np.log(totals) + largest) * chosen.each_class(classes).sum() - at_all
         losses = (1 - smoothing) * losses + (smoothing / classes) * at_all
-    out = _total(chosen, _at_live(chosen, losses), reduction).astype(dtype)
+    out = chosen.total(chosen.at_live(losses), reduction).astype(dtype)
     is_one_row = operands[0]._data.ndim == 1
     wanted = [x._requires_grad for x in operands]
 
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
-        g = _each(chosen, g, reduction)
+        g = chosen.each(g, reduction)
         taken = g * chosen.weights  # from the gradient at the right class
         sums = taken
         if smoothing:
-            each_class = _each_class(layer, chosen)
+            each_class = chosen.each_class(classes)
             taken = (1 - smoothing) * taken
             spread = (smoothing / classes) * g
             sums = taken + spread * each_class.sum()
@@ -168,7 +168,7 @@ def _tiled(
 
 
 def _row_sums(
-    layer: Layer, chosen: _Chosen, weighs_all: bool
+    layer: Layer, chosen: Chosen, weighs_all: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Of each row: the largest score (0 if all are -inf), the sum of exp(score - largest), the score at the right
     class, and (if `weighs_all`) the sum of the scores times the classes' weights.
@@ -176,10 +176,10 @@ def _row_sums(
     The largest so far is raised from tile to tile, and the sum so far scaled down with it (Milakov and Gimelshein
     2018, "Online normalizer calculation for softmax").
     """
-    count = len(layer.rows)
+    count, classes = len(layer.rows), len(layer.matrix)
     largest = np.full(count, -np.inf, layer.dtype)
     totals, at_class = np.zeros(count, layer.dtype), np.zeros(count, layer.dtype)
-    weighted, each_class = (np.zeros(count, layer.dtype), _each_class(layer, chosen)) if weighs_all else (None, None)
+    weighted, each_class = (np.zeros(count, layer.dtype), chosen.each_class(classes)) if weighs_all else (None, None)
     for tile in tiles(layer):
         r, c, scores = tile.r, tile.c, tile.scores
         at, place = _right_ones(chosen, r, c)
@@ -197,17 +197,12 @@ def _row_sums(
     return _finite_below(largest), totals, at_class, weighted
 
 
-def _each_class(layer: Layer, chosen: _Chosen) -> np.ndarray:
-    """What the part of each class counts in label smoothing."""
-    return np.ones(len(layer.matrix), layer.dtype) if chosen.table is None else chosen.table
-
-
 def _finite_below(largest: np.ndarray) -> np.ndarray:
     """0 in place of -inf: what a row of nothing but -inf is shifted by, since -inf - -inf would be nan."""
     return np.where(largest == -np.inf, largest.dtype.type(0), largest)
 
 
-def _right_ones(chosen: _Chosen, r: slice, c: slice) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+def _right_ones(chosen: Chosen, r: slice, c: slice) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """Which of the rows `r` have their class in `c`, and the places of these classes in the tile."""
     classes = chosen.classes[r]
     at = np.flatnonzero((classes >= c.start) & (classes < c.stop))
