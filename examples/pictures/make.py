@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     """Write graph.png; the stepper page as it opens, at the step that makes its point, as stepper.png; run.png, a run
-    with one of the silent bugs; depth.png, precision.png and precision_training.png of the two labs.
+    with one of the silent bugs; depth.png, precision.png and precision_training.png of the two labs; memory_time.png.
 
     Takes some minutes, since it trains.
     """
@@ -39,11 +39,18 @@ def main() -> None:
         example(folder, "precision.py", "runs/char-gpt/checkpoint.npz", "-o", str(HERE / "precision.png"))
         example(folder, "precision.py", "--train", "-o", str(HERE / "precision_training.png"))
         example(folder, "depth.py", "--seeds", "1", "-o", str(HERE / "depth.png"))
+        memory_time(folder)
 
 
 def example(folder: str, script: str, *options: str) -> None:
     """Run one of the examples in a folder."""
     subprocess.run([sys.executable, HERE.parent / script, *options], cwd=folder, check=True)
+
+
+def memory_time(folder: str) -> None:
+    """memory_time.png, for which nothing else should run on the machine. By itself:
+    python examples/gpt2_memory.py --picture examples/pictures/memory_time.png"""
+    example(folder, "gpt2_memory.py", "--picture", str(HERE / "memory_time.png"))
 
 
 def screenshot(address: str, path: Path) -> None:
