@@ -312,21 +312,18 @@ def record(op: str, data: Any, *edges: tuple[ArrayNode, Rule]) -> Tensor:
         data = lift.own(op, data, [operand._data for operand, _ in edges], tracked)
     if not tracked:
         return constant(op, data, [operand for operand, _ in edges])
-    parents = [operand for operand, _ in edges]
-    if data.dtype.kind != "O":
-        if _mode.lean:
-            parents = [lean.stand_in(operand) for operand in parents]
+    of_values, is_lean = data.dtype.kind == "O", _mode.lean
+    parents, rules = [], []
+    for operand, rule in edges:
+        if of_values:
+            parents.append(operand)
+        elif is_lean:
+            parents.append(lean.stand_in(operand))
         else:  # of one that was used in a lean graph, too, the node is there
-            parents = [x if x._core is None or not x._prev else x._core for x in parents]
-    out = new(
-        data,
-        op,
-        tuple(parents),
-        tuple([rule if operand._requires_grad else None for operand, rule in edges]),
-        True,
-    )
-    for operand, _ in edges:
+            parents.append(operand if operand._core is None or not operand._prev else operand._core)
+        rules.append(rule if operand._requires_grad else None)
         operand._used += 1
+    out = new(data, op, tuple(parents), tuple(rules), True)
     if checks.enabled():
         checks.remember(out)
     return out
