@@ -235,7 +235,7 @@ class Node:
     _scope: Scope | None = None  # where it was made
     _live: Any = None  # what an engine may note of a gradient beside its numbers
     _closure: Callable[[], None] | None = None  # a rule of the user's, see `_backward`
-    _core: Any = None  # the node that stands for this one in the graph, if an engine has such
+    _stand_in: Any = None  # the node that stands for this one in the graph, if an engine has such
 
     data: Any
     grad: Any
@@ -304,8 +304,8 @@ class Node:
         if closure is not None and not callable(closure):
             raise TypeError(f"_backward must be a function of no arguments, got {type(closure).__name__}")
         self._closure = closure
-        if self._core is not None:
-            self._core._closure = closure
+        if self._stand_in is not None:
+            self._stand_in._closure = closure
 
 
 def _measure(node: Node) -> list[tuple[Node, Any]]:

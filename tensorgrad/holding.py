@@ -11,10 +11,10 @@ import numpy as np
 
 from micrograd.backprop import Node
 
-_NUMBERS = frozenset((int, float, bool, complex, str, bytes, type(None)))
+_NUMBERS: frozenset[type] = frozenset((int, float, bool, complex, str, bytes, type(None)))
 """What most things in closures are; and text."""
 
-_LEAD_NOWHERE = (*_NUMBERS, type, ModuleType, CodeType, np.generic, np.dtype)
+_LEAD_NOWHERE: tuple[type, ...] = (*_NUMBERS, type, ModuleType, CodeType, np.generic, np.dtype)
 """These, and classes and modules, which a rule uses but which do not live because of it."""
 
 

@@ -29,35 +29,35 @@ def stand_in(x: Any) -> Any:
     """
     if isinstance(x, StandIn) or (x._requires_grad and (not x._prev or x._closure is not None or x._rules is None)):
         return x
-    core = x._core
-    if core is None or core._requires_grad is not x._requires_grad:
+    node = x._stand_in
+    if node is None or node._requires_grad is not x._requires_grad:
         if x._requires_grad and x._used:
             return x
-        core = x._core = _without_data(x)
-    return core
+        node = x._stand_in = _without_data(x)
+    return node
 
 
 def in_graph(x: Any) -> Any:
     """The node of the graph that `x` is a handle of; itself, if it is none."""
-    return x if x._core is None or (x._requires_grad and not x._prev) else x._core
+    return x if x._stand_in is None or (x._requires_grad and not x._prev) else x._stand_in
 
 
 def _without_data(x: Any) -> Any:
-    core = object.__new__(StandIn.of_class)
-    core._data = np.broadcast_to(np.zeros((), x._data.dtype), x._data.shape)  # one element, whatever the shape
-    core._grad, x._grad = x._grad, None
-    core._memory = weakref.ref(owner(x._data))
+    node: Any = object.__new__(StandIn.of_class)
+    node._data = np.broadcast_to(np.zeros((), x._data.dtype), x._data.shape)  # one element, whatever the shape
+    node._grad, x._grad = x._grad, None
+    node._memory = weakref.ref(owner(x._data))
     for name in ("_op", "_prev", "_rules", "_requires_grad", "_time", "_used", "_scope"):
-        setattr(core, name, getattr(x, name))
+        setattr(node, name, getattr(x, name))
     if x.label:
-        core.label = x.label
+        node.label = x.label
     for name in ("_cuts", "_checksums", "_scaled_by", "_retained"):
         if name in x.__dict__:
-            setattr(core, name, x.__dict__[name])
+            setattr(node, name, x.__dict__[name])
     if x._hooks is not None:
-        move_hooks(x, core)
-    x._received_as(core)
-    return core
+        move_hooks(x, node)
+    x._received_as(node)
+    return node
 
 
 class StandIn:

@@ -37,7 +37,7 @@ quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
 """Decorates what computes, forward and backward: inf and nan are answers here, as in torch, and NumPy does not warn."""
 
 
-_OF_ONE_NODE = ("_cuts", "_kin", "_core", "_memory", "_receivers")
+_OF_ONE_NODE = ("_cuts", "_kin", "_stand_in", "_memory", "_receivers")
 """Fields that a copy does not take over: weak references, and the stand-in in a lean graph."""
 
 
@@ -72,7 +72,7 @@ class ArrayNode(Node):
     _reshaped: int = 0  # when its data was last replaced by data of another shape
     _scaled_by: float = 1.0  # of a loss: by a GradScaler, which divides the gradients by it again
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
-    _core: ArrayNode | None = None  # what stands for it in a lean graph, see `lean`
+    _stand_in: ArrayNode | None = None  # what stands for it in a lean graph, see `lean`
     _memory: ref[np.ndarray] | None = None  # of what stands for a tensor: where that tensor's data are, or were
     _receivers: list[ref[ArrayNode]] | None = None  # of one of several results: which nodes may get its gradient
     _retained: bool = False  # whether a pass that releases gradients is to leave this one
@@ -92,8 +92,8 @@ class ArrayNode(Node):
         """The gradient. Warns where it is None although a backward pass has been run: that pass did not come here."""
         grad = self._grad
         if grad is None:
-            if self._core is not None and self._prev and self._core._grad is not None:
-                return self._core.grad
+            if self._stand_in is not None and self._prev and self._stand_in._grad is not None:
+                return self._stand_in.grad
             if self._requires_grad and self._time < clock.last_pass and not is_passing():
                 warn(_no_gradient(self))
         elif self._prev and (grad.base is not None or not grad.flags.writeable) and not is_passing():
@@ -119,7 +119,7 @@ class ArrayNode(Node):
         elif value.shape != before.shape:
             versions.ticked()
             self._reshaped = clock.now
-            self._core = None
+            self._stand_in = None
         if value.dtype != before.dtype and self._grad is not None and is_differentiable(value.dtype):
             self._grad = self._grad.astype(value.dtype)
         self._data = value
@@ -181,12 +181,12 @@ class ArrayNode(Node):
         for name in ("_data", "_op", "_prev", "_rules", "_requires_grad", "_time"):
             setattr(self, name, getattr(result, name))
         self._scope = result._scope
-        self._grad = self._core = self._receivers = None
+        self._grad = self._stand_in = self._receivers = None
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        if self._core is not None and self._prev and not is_passing():  # in a pass it may be a root itself
-            self._core.grad = value
+        if self._stand_in is not None and self._prev and not is_passing():  # in a pass it may be a root itself
+            self._stand_in.grad = value
             return
         if value is None:
             self._grad = None
@@ -320,7 +320,7 @@ def record(op: str, data: Any, *edges: tuple[ArrayNode, Rule]) -> Tensor:
         elif is_lean:
             parents.append(lean.stand_in(operand))
         else:  # of one that was used in a lean graph, too, the node is there
-            parents.append(operand if operand._core is None or not operand._prev else operand._core)
+            parents.append(operand if operand._stand_in is None or not operand._prev else operand._stand_in)
         rules.append(rule if operand._requires_grad else None)
         operand._used += 1
     out = new(data, op, tuple(parents), tuple(rules), True)

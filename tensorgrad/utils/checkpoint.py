@@ -234,7 +234,7 @@ def _contributions(
     try:
         with (
             np.errstate(over="ignore", invalid="ignore"),
-            closing(chain_rule(Together(roots, seeds), True, stop, done=_forget)) as contributions,
+            closing(chain_rule(Together(roots, seeds), True, stop, done=release)) as contributions,
         ):
             deliver(inside(contributions))
     finally:
@@ -242,11 +242,6 @@ def _contributions(
             if x._live is not live:
                 x._live = live
     return sent
-
-
-def _forget(node: Any) -> None:
-    if isinstance(node, ArrayNode):
-        release(node)
 
 
 def _read(results: Sequence[Tensor], start: int) -> tuple[ArrayNode, ...]:

@@ -104,7 +104,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     Raises ValueError where they do not add up to the whole.
     """
     n = len(dataset)
-    counts = list(lengths)
+    counts: list[Any] = list(lengths)
     if isclose(sum(counts), 1) and sum(counts) <= 1 and not all(isinstance(c, int) for c in counts):
         counts = [floor(n * share) for share in lengths]
         for i in range(n - sum(counts)):  # what rounding left over goes to the first ones, as in torch
