@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -31,7 +30,8 @@ class Run:
     peak            the most bytes of arrays at one time beside the weights, by `tracemalloc`, which NumPy tells of
                     each array
     resident        how much the process's memory grew from before the forward pass to its peak: with what BLAS and
-                    Python's allocator take, in whole pages; None where the system does not say
+                    Python's allocator take, in whole pages; None where the system does not say, or had a higher peak
+                    before
     seconds         of both passes, the fastest of a few if they are short
     loss, norm      the loss, and the length of the gradient of all parameters
     checksum        of the bits of that gradient
@@ -72,7 +72,7 @@ def run(model: GPT, shape: Shape, variant: Variant, tell: Callable[[str], None])
     del found, kept
     model.zero_grad()
     tell("forward and backward pass")
-    before, is_reset = _resident(), _forget_peak()
+    before, highest = _resident(), _forget_peak()
     was_tracing = tracemalloc.is_tracing()
     tracemalloc.start()
     try:
@@ -85,7 +85,7 @@ def run(model: GPT, shape: Shape, variant: Variant, tell: Callable[[str], None])
     finally:
         if not was_tracing:
             tracemalloc.stop()
-    resident = _resident_peak() - before if before and is_reset else None
+    resident = after - before if before and (after := _resident_peak()) > highest else None
     norm, checksum = of_gradient(model)
     if seconds < _LONG:
         seconds = _fastest(model, tokens, targets, variant, step)
@@ -154,12 +154,12 @@ def _resident() -> int:
     return 0
 
 
-def _forget_peak() -> bool:
-    """Let the system count the peak anew (Linux). Otherwise it is that since the process began."""
+def _forget_peak() -> int:
+    """Let the system count the peak anew (Linux). Returns the peak so far where it does not, and otherwise 0."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-        return True
-    return sys.platform.startswith("linux")
+        return 0
+    return _resident_peak() if _resident() else 0
 
 
 def _resident_peak() -> int:
