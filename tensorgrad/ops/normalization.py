@@ -54,7 +54,7 @@ def layer_norm(
     out = np.empty(rows.shape, dtype)
     for block in row_blocks(rows.shape):
         center, rest, inverse = kept[:, block]
-        x = rows[block].astype(run, copy=False)
+        x = np.ascontiguousarray(rows[block], run)  # of strided numbers a product adds one after the other
         np.matmul(x, ones, out=center[:, 0])
         y = np.subtract(x, center, out=out[block] if dtype == run else None)
         np.matmul(y, ones, out=rest[:, 0])
@@ -74,7 +74,8 @@ def layer_norm(
         for block in row_blocks(rows_shape):
             center, rest, inverse = kept[:, block]
             part = g[block].astype(run, copy=False)
-            x = np.subtract(rows[block], center, out=x if x is None else x[: len(part)])  # in the last one's place
+            x = np.empty(part.shape, run) if x is None else x[: len(part)]  # in the last one's place
+            np.subtract(rows[block], center, out=x)
             x -= rest
             slope = np.multiply(part, inverse, out=slopes[block] if a.dtype == run else None)
             if scale is not None:
@@ -128,7 +129,7 @@ def rms_norm(
     share = 1 / n if n else 0.0
     out, inverse = np.empty(rows.shape, dtype), np.empty((len(rows), 1), run)
     for block in row_blocks(rows.shape):
-        x = rows[block].astype(run, copy=False)
+        x = np.ascontiguousarray(rows[block], run)
         inverse[block] = 1 / np.sqrt(_dots(x, x) * share + run.type(eps))
         y = np.multiply(x, inverse[block], out=out[block] if dtype == run else None)
         _finish(y, w, None, out, block)
@@ -141,7 +142,7 @@ def rms_norm(
         slopes = np.empty(rows_shape, a.dtype)
         sums = []
         for block in row_blocks(rows_shape):
-            x, times = rows[block].astype(run, copy=False), inverse[block]
+            x, times = np.ascontiguousarray(rows[block], run), inverse[block]
             slope = np.multiply(g[block].astype(run, copy=False), times, out=slopes[block] if a.dtype == run else None)
             if scale is not None:
                 sums.append(_down(slope, x))
