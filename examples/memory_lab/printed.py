@@ -113,7 +113,7 @@ def _notes(data: dict[str, Any]) -> Sequence[str]:
     if data["measured"] is not None or any("measured" in row for row in data["table"]):
         said.append(
             "Measured: saved by viz.memory, peak by tracemalloc, which NumPy tells of each array. What the process "
-            "grew by (VmHWM, from before the forward pass) also has what BLAS needs and what the allocator has not given "
-            "back; zeros that nobody touched are not in it. Tokens are drawn evenly from a fixed seed."
+            "grew by (VmHWM, from before the forward pass) also has what BLAS needs and what the allocator has not "
+            "given back; zeros that nobody touched are not in it. Tokens are drawn evenly from a fixed seed."
         )
     return [wrapped(each, _WIDE) for each in said]
