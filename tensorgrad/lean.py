@@ -112,8 +112,7 @@ def release_grad(node: Any) -> None:
 
 def release_rule(node: Any) -> None:
     """Forget the rule and all arrays in it: the graph cannot be walked again."""
-    if node._closure is None:
-        node._rules = _released
+    node._rules = _released
 
 
 def release(node: Any) -> None:

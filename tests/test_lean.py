@@ -235,6 +235,19 @@ def test_several_results_rules_of_the_user_and_functions_in_a_lean_graph() -> No
     assert x.grad.tolist() == [5, 9, 7]
 
 
+def test_a_rule_of_the_user_in_the_place_of_another_holds_in_a_lean_graph() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph():
+        y = x * 2
+
+        def fifth() -> None:
+            x.grad += 5 * y.grad
+
+        y._backward = fifth
+        (y * 3).sum().backward()
+    assert x.grad.tolist() == [15, 15]
+
+
 def test_assignments_in_a_lean_graph() -> None:
     x = tg.tensor([1.0, 2.0], requires_grad=True)
     with tg.lean_graph():
