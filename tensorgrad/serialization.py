@@ -128,7 +128,7 @@ def _suffix(op: str, path: Path) -> str:
     return suffix
 
 
-def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Let `write` fill a new file beside `path`, and then put it in its place in one step."""
     path = Path(os.path.realpath(path))  # a link stays a link
     beside = path.with_name(f".unfinished-{secrets.token_hex(8)}")

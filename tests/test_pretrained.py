@@ -22,7 +22,7 @@ import pytest
 from conftest import missing
 
 import tensorgrad
-from tensorgrad.models import GPT, GPTConfig, pretrained
+from tensorgrad.models import GPT, GPTConfig, tensor_files
 from tensorgrad.models.pretrained import save_pretrained
 
 V, T, C, H, N = 13, 8, 8, 2, 2
@@ -390,7 +390,7 @@ def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def absent(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(pretrained, "import_module", absent)
+    monkeypatch.setattr(tensor_files, "import_module", absent)
     with pytest.raises(ImportError, match=r"pip install 'plusequals\[gpt2\]'"):
         GPT.from_pretrained(tmp_path)
 

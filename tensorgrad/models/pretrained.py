@@ -1,5 +1,5 @@
 """GPT-2's weights in the files that Hugging Face's `transformers` writes: `config.json` and `model.safetensors`, or
-several files with a `model.safetensors.index.json`. Reading needs the package safetensors and nothing else of theirs.
+several files with a `model.safetensors.index.json` (see `tensor_files`).
 
 The architecture is the same, the names differ (`_PARTS`), and the four linear layers of a block are stored as that
 package's `Conv1D`, which computes x @ weight + bias: their weights lie (in, out), where `nn.Linear` has (out, in).
@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,8 @@ import numpy as np
 
 from tensorgrad.dtypes import as_dtype, default_float
 from tensorgrad.errors import DtypeError, ShapeError
-from tensorgrad.models.folders import check_file, folder_of, path_of, read_json, short, some
+from tensorgrad.models.folders import folder_of, path_of, read_json, short, some
+from tensorgrad.models.tensor_files import WEIGHTS, Stored, safetensors, stored_in
 from tensorgrad.nn.layers import Embedding, LayerNorm, Linear
 from tensorgrad.nn.parameter import Parameter
 from tensorgrad.node import new
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from tensorgrad.models.gpt import GPT, GPTConfig
 
 _OP = "GPT.from_pretrained"
-_CONFIG, _WEIGHTS, _INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+_CONFIG = "config.json"
 _PREFIX = "transformer."  # before every name but the head's, in files of the model with a head
 
 _SIZES = {
@@ -63,11 +62,6 @@ _PARTS = {"ln_1": "norm1", "attn.c_attn": "attention.qkv", "attn.c_proj": "atten
 
 _MASKS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")  # the triangle of which token sees which, and what hides
 _BLOCK = re.compile(r"h\.(\d+)\.")
-_DTYPES = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}  # of BF16 the bits, which NumPy has no floats for
-_PICKLE = (
-    ": pytorch_model.bin is a pickle, which can run code and is not read here: load it with transformers and write it "
-    "again with its save_pretrained(folder)"
-)
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------
@@ -175,95 +169,26 @@ def _read_config(path: Path) -> tuple[dict[str, int], bool]:
     return sizes, tied
 
 
-# -- the files of tensors ----------------------------------------------------------------------------------------------
+# -- the tensors -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Stored:
-    """A tensor in a file: its numbers start at the byte `offset`."""
-
-    path: Path
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
-
-    def read(self, dtype: np.dtype) -> np.ndarray:
-        """Its numbers as an array of `dtype` of its own."""
-        if self.dtype not in _DTYPES:
-            raise DtypeError(
-                f"{_OP}: {self.name!r} in {str(self.path)!r} is of dtype {self.dtype}; weights of "
-                f"{', '.join(_DTYPES)} can be read"
-            )
-        count = int(np.prod(self.shape))
-        array = np.fromfile(self.path, _DTYPES[self.dtype], count, offset=self.offset)
-        if array.size != count:
-            raise ValueError(f"{_OP}: {str(self.path)!r} ends within {self.name!r}: it was changed while it was read")
-        if self.dtype == "BF16":
-            array = (array.astype(np.uint32) << 16).view(np.float32)  # the upper half of a float32
-        return array.astype(dtype, copy=False).reshape(self.shape)
-
-
-def _listed(folder: Path) -> dict[str, _Stored]:
+def _listed(folder: Path) -> dict[str, Stored]:
     """The tensors in the folder's files by their names without prefix, but for those that are no weights."""
-    in_one = (folder / _WEIGHTS).exists() or not (folder / _INDEX).exists()
-    names = [_WEIGHTS] if in_one else _shards(folder / _INDEX)
-    found: dict[str, _Stored] = {}
-    for file in names:
-        for stored in _headers(folder / file):
-            name = stored.name.removeprefix(_PREFIX)
-            if _MASKS.fullmatch(name):
-                continue
-            if name in found:
-                raise ValueError(
-                    f"{_OP}: {name!r} is in {str(folder)!r} twice: as {found[name].name!r} in "
-                    f"{found[name].path.name!r} and as {stored.name!r} in {file!r}"
-                )
-            found[name] = stored
+    found: dict[str, Stored] = {}
+    for stored in stored_in(_OP, folder):
+        name = stored.name.removeprefix(_PREFIX)
+        if _MASKS.fullmatch(name):
+            continue
+        if name in found:
+            raise ValueError(
+                f"{_OP}: {name!r} is in {str(folder)!r} twice: as {found[name].name!r} in "
+                f"{found[name].path.name!r} and as {stored.name!r} in {stored.path.name!r}"
+            )
+        found[name] = stored
     return found
 
 
-def _shards(path: Path) -> list[str]:
-    """The names of the files that an index lists."""
-    files = read_json(_OP, path).get("weight_map")
-    if not isinstance(files, dict) or not files or not all(isinstance(file, str) for file in files.values()):
-        raise ValueError(f"{_OP}: {str(path)!r} has no 'weight_map' from names of tensors to names of files")
-    for file in files.values():
-        if Path(file).name != file or not file.endswith(".safetensors"):
-            raise ValueError(f"{_OP}: {str(path)!r} names {short(file)}, which is no .safetensors file in its folder")
-    return sorted(set(files.values()))
-
-
-def _headers(path: Path) -> Iterator[_Stored]:
-    """What a .safetensors file holds.
-
-    The package checks that the file is whole. The numbers are read without it, from where the header says: it would
-    map the file into memory, which then counts twice, and has no bfloat16 for NumPy.
-    """
-    pickles = any(path.parent.glob("pytorch_model*"))
-    check_file(_OP, path, _PICKLE if pickles else "")
-    package = _safetensors(_OP)
-    try:
-        with package.safe_open(path, framework="np"):
-            pass
-        with path.open("rb") as file:
-            (length,) = struct.unpack("<Q", file.read(8))
-            header = json.loads(file.read(length))
-    except OSError as error:
-        raise OSError(f"{_OP}: {str(path)!r} cannot be read ({error.strerror or error})") from None
-    except Exception as error:  # the package has an exception of its own
-        with path.open("rb") as file:
-            pointer = file.read(40).startswith(b"version https://git-lfs")
-        hint = ": it is the pointer of Git LFS; fetch the file itself with git lfs pull" if pointer else ""
-        raise ValueError(
-            f"{_OP}: {str(path)!r} is no safetensors file, or is cut off or damaged ({error}){hint}"
-        ) from None
-    for name, entry in header.items():
-        if name != "__metadata__":
-            yield _Stored(path, name, entry["dtype"], tuple(entry["shape"]), 8 + length + entry["data_offsets"][0])
-
-
-def _check_names(folder: Path, stored: dict[str, _Stored], config: GPTConfig) -> None:
+def _check_names(folder: Path, stored: dict[str, Stored], config: GPTConfig) -> None:
     """Raise ValueError unless the files hold what a GPT of these sizes has, and nothing else."""
     where = f"{_OP}: {str(folder)!r}"
     blocks = {match[1] for match in map(_BLOCK.match, stored) if match}
@@ -291,7 +216,7 @@ def _check_names(folder: Path, stored: dict[str, _Stored], config: GPTConfig) ->
             )
 
 
-def _check_tied(folder: Path, stored: dict[str, _Stored], table: np.ndarray) -> None:
+def _check_tied(folder: Path, stored: dict[str, Stored], table: np.ndarray) -> None:
     head = stored.get("lm_head.weight")
     if head is not None and not np.array_equal(head.read(table.dtype), table, equal_nan=True):
         raise ValueError(
@@ -311,8 +236,8 @@ def save_pretrained(model: GPT, folder: str | os.PathLike[str]) -> None:
     """
     op, config = "save_pretrained", model.config
     if not config.bias:
-        raise ValueError(f"{op}: the model has no biases, which every GPT-2 of {_WEIGHTS} has: use tensorgrad.save")
-    package = _safetensors(op).numpy
+        raise ValueError(f"{op}: the model has no biases, which every GPT-2 of {WEIGHTS} has: use tensorgrad.save")
+    package = safetensors(op).numpy
     path = path_of(op, folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -330,15 +255,6 @@ def save_pretrained(model: GPT, folder: str | os.PathLike[str]) -> None:
     content |= {name: allowed[0] for name, allowed in _FIXED.items()} | {"n_inner": None}
     content |= dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), config.dropout)
     data = package.save(arrays, metadata={"format": "pt"})  # without which transformers refuses the file
-    _replace(path / _WEIGHTS, lambda file: file.write(data))
+    _replace(path / WEIGHTS, lambda file: file.write(data))
     text = json.dumps(content, indent=2, sort_keys=True) + "\n"
     _replace(path / _CONFIG, lambda file: file.write(text.encode()))
-
-
-def _safetensors(op: str) -> Any:
-    """The package, which only these files need."""
-    try:
-        import_module("safetensors.numpy")
-        return import_module("safetensors")
-    except ImportError:
-        raise ImportError(f"{op}: GPT-2's files need the package safetensors: pip install 'plusequals[gpt2]'") from None
