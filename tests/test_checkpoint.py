@@ -18,7 +18,7 @@ import pytest
 import tensorgrad
 from micrograd.backprop import chain_rule, deliver, overwrite, topological_order
 from tensorgrad import Tensor, get_rng_state, lean_graph, manual_seed, no_grad, rand
-from tensorgrad.autograd import gradcheck
+from tensorgrad.autograd import Function, gradcheck
 from tensorgrad.models.gpt import GPT, GPTConfig
 from tensorgrad.nn.functional import cross_entropy, dropout
 from tensorgrad.remembering import REMEMBERED
@@ -354,6 +354,34 @@ def test_memory_is_dropped_after_the_first_run_and_after_the_pass():
         gc.enable()
 
 
+def test_in_a_lean_graph_the_second_run_is_lean_and_its_result_is_gone_once_it_is_in_the_graph():
+    _, _, x = parameters()
+    results: list[weakref.ref[np.ndarray]] = []
+    seen = []
+
+    class Probe(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Tensor) -> Tensor:
+            seen.append(results[-1]() is None)
+            return g
+
+    def block(h: Tensor) -> Tensor:
+        inside = Probe.apply(h) * 2
+        out = inside + 1  # a sum, whose rule holds nothing
+        results.append(weakref.ref(out.data))
+        seen.append(type(out._prev[0]) is not Tensor)
+        return out
+
+    with lean_graph():
+        loss = checkpoint(block, x).sum()
+    loss.backward()
+    assert seen == [True, True, True]
+
+
 def test_under_no_grad_it_is_a_call():
     w1, _, x = parameters()
     calls: list[bool] = []
@@ -386,6 +414,7 @@ def test_the_random_generator_is_left_as_it_was_found():
     _, _, x = parameters()
     manual_seed(1)
     out = checkpoint(lambda h: dropout(h, 0.5), x)
+    rand(3)  # the generator goes on before the second run
     before = get_rng_state()
     out.sum().backward()
     np.testing.assert_array_equal(np.asarray(get_rng_state()), np.asarray(before))

@@ -179,6 +179,25 @@ def test_a_block_in_a_selective_block_decides_for_itself():
     np.testing.assert_array_equal(x.grad, plain.grad)
 
 
+def test_a_backward_pass_within_a_selective_block_asks_its_policy_nothing():
+    asked: list[str] = []
+
+    def policy(context: Any, op: str, *operands: Any) -> bool:
+        asked.append(op)
+        return True
+
+    def outer(h: Tensor) -> Tensor:
+        w = Tensor(np.ones((2, 2)), requires_grad=True)
+        checkpoint(lambda w: w @ w, w).sum().backward()
+        return linear(h, Tensor(w.grad))
+
+    x = Tensor(np.ones((2, 2)), requires_grad=True)
+    out = checkpoint(outer, x, context_fn=partial(create_selective_checkpoint_contexts, policy))
+    assert asked == ["linear"]
+    out.sum().backward()
+    np.testing.assert_array_equal(x.grad, np.full((2, 2), 8))
+
+
 def test_a_kept_result_that_is_changed_in_place():
     w, x = Tensor(np.eye(2), requires_grad=True), Tensor(np.ones((1, 2)), requires_grad=True)
 

@@ -222,7 +222,6 @@ def _contributions(
 ) -> dict[ArrayNode, Several]:
     """What a pass from `roots` sends to each of `stop`, in order. The graph in between is released."""
     sent = {x: Several() for x in stop}
-    lives = [(x, x._live) for x in stop]
 
     def inside(contributions: Iterator[Contribution]) -> Iterator[Contribution]:
         for sender, node, g in contributions:
@@ -231,16 +230,11 @@ def _contributions(
             else:
                 yield sender, node, g
 
-    try:
-        with (
-            np.errstate(over="ignore", invalid="ignore"),
-            closing(chain_rule(Together(roots, seeds), True, stop, done=release)) as contributions,
-        ):
-            deliver(inside(contributions))
-    finally:
-        for x, live in lives:
-            if x._live is not live:
-                x._live = live
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        closing(chain_rule(Together(roots, seeds), True, stop, done=release)) as contributions,
+    ):
+        deliver(inside(contributions))
     return sent
 
 
