@@ -18,6 +18,7 @@ from tensorgrad import lift
 from tensorgrad.dtypes import is_differentiable, rank
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.grad_mode import is_grad_enabled
+from tensorgrad.lean import in_graph
 from tensorgrad.node import ArrayNode, describe, operand, quiet, record
 from tensorgrad.ops.keys import Key, normalize_key, read
 from tensorgrad.selection import Selected
@@ -121,8 +122,9 @@ def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
         raise DtypeError(
             f"{op}: a value that requires a gradient, into {describe(x)}: integers have no gradients; make it of floats"
         )
-    way = _way(x, value) if x._used or x._kin is not None else []
-    if not _is_used_only_by(x, way):
+    node = in_graph(x)
+    way = _way(node, value) if x._used or x._kin is not None else []
+    if not _is_used_only_by(node, x._used, way):
         raise RuntimeError(
             f"{op} on {describe(x)}, which another operation has used already: that one was made of the old elements; "
             "change a clone(), or collect the parts in a list and put them together with stack or cat"
@@ -148,10 +150,13 @@ def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
         )
     if not value._requires_grad and data.dtype == object:
         data = lift.nodes(data)
-    old = x._moved()
-    for node in way:
-        if any(parent is x for parent in node._prev):
-            node._prev = tuple([old if parent is x else parent for parent in node._prev])
+    if node is x:
+        old = x._moved()
+        for user in way:
+            if any(parent is x for parent in user._prev):
+                user._prev = tuple([old if parent is x else parent for parent in user._prev])
+    else:  # in a lean graph x is no node itself, and what stands for it goes on as what it was before
+        old = node
     if value is x:
         value = old
     clock.now += 1  # so that the next search need not look at what is older than this
@@ -160,7 +165,7 @@ def _assign_recorded(op: str, x: Tensor, key: Key, value: Tensor) -> None:
     x._used = 0
 
 
-def _way(x: Tensor, value: Tensor) -> list[Any]:
+def _way(x: Any, value: Tensor) -> list[Any]:
     """The nodes that lead to `value` and are younger than x: those that may have been computed from it."""
     found, seen, stack = [], {x}, [value]
     while stack:
@@ -173,16 +178,16 @@ def _way(x: Tensor, value: Tensor) -> list[Any]:
     return found
 
 
-def _is_used_only_by(x: Tensor, way: list[Any]) -> bool:
-    """Whether no operation but those on the way to the value has used x.
+def _is_used_only_by(x: Any, times: int, way: list[Any]) -> bool:
+    """Whether no operation but those on the way to the value has used x, which was used so many times.
 
     False too where one of them may know x by more than its `_prev`: with a rule of the user's own, or a joint one.
     """
-    if not x._used:
+    if not times:
         return True
     users = [node for node in way if any(parent is x for parent in node._prev)]
     uses = sum(parent is x for node in users for parent in node._prev)
-    return uses == x._used and all(type(node._rules) is tuple and node._closure is None for node in users)
+    return uses == times and all(type(node._rules) is tuple and node._closure is None for node in users)
 
 
 def _is_view_of_another(array: np.ndarray) -> bool:

@@ -46,7 +46,7 @@ def _without_data(x: Any) -> Any:
     node: Any = object.__new__(StandIn.of_class)
     node._data = np.broadcast_to(np.zeros((), x._data.dtype), x._data.shape)  # one element, whatever the shape
     node._grad, x._grad = x._grad, None
-    node._memory = weakref.ref(owner(x._data))
+    node._memory, node._handle = weakref.ref(owner(x._data)), weakref.ref(x)
     for name in ("_op", "_prev", "_rules", "_requires_grad", "_time", "_used", "_scope"):
         setattr(node, name, getattr(x, name))
     if x.label:

@@ -54,7 +54,7 @@ def layer_of(operands: Sequence[ArrayNode], dtype: np.dtype, rows_at_once: int |
     """The layer of the operands (input, weight) or (input, weight, bias), by tiles of this many rows and all outputs;
     None for tiles of a good size."""
     x, w, *b = [x._data for x in operands]
-    rows = x.reshape(-1, x.shape[-1]) if x.ndim == 1 else x
+    rows = x[None] if x.ndim == 1 else x
     count, classes = len(rows), len(w)
     if rows_at_once is not None:
         tile = rows_at_once, classes

@@ -37,7 +37,7 @@ quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
 """Decorates what computes, forward and backward: inf and nan are answers here, as in torch, and NumPy does not warn."""
 
 
-_OF_ONE_NODE = ("_cuts", "_kin", "_stand_in", "_memory", "_receivers")
+_OF_ONE_NODE = ("_cuts", "_kin", "_stand_in", "_memory", "_handle", "_receivers")
 """Fields that a copy does not take over: weak references, and the stand-in in a lean graph."""
 
 
@@ -74,6 +74,7 @@ class ArrayNode(Node):
     _live: np.ndarray | None = None  # during a pass: where the gradient is more than the zero of an unselected branch
     _stand_in: ArrayNode | None = None  # what stands for it in a lean graph, see `lean`
     _memory: ref[np.ndarray] | None = None  # of what stands for a tensor: where that tensor's data are, or were
+    _handle: ref[ArrayNode] | None = None  # and that tensor
     _receivers: list[ref[ArrayNode]] | None = None  # of one of several results: which nodes may get its gradient
     _retained: bool = False  # whether a pass that releases gradients is to leave this one
     _released: bool = False  # whether the last pass that came here has released its gradient

@@ -40,9 +40,10 @@ def part_ways(x: Any, place: np.ndarray, value: Any, between: Sequence[Any]) -> 
     between  the nodes that are younger than x and lead to `value`, `value` among them
     """
     memory = owner(x._data)
-    known = {id(y): y for y in (*(x._kin or ()), *between)}
+    handles = [node._handle() for node in between if node._handle is not None]
+    known = {id(y): y for y in (*(x._kin or ()), *between, *handles) if y is not None}
     found = [y for y in known.values() if y is not x and y is not value and owner(y._data) is memory]
-    del known
+    del known, handles
     held = []
     while found:
         references = sys.getrefcount(found[-1]) - 2  # beside the list and the argument

@@ -258,6 +258,40 @@ def test_assignments_in_a_lean_graph() -> None:
     assert x.grad.tolist() == [0, 400 + 16]
 
 
+def test_assignments_of_what_was_computed_from_the_old_elements_in_a_lean_graph() -> None:
+    found = []
+    for lean in (False, True):
+        x = tg.tensor([1.0, 2.0], requires_grad=True)
+        seen: list[list[float]] = []
+        with tg.lean_graph() if lean else tg.enable_grad():
+            y = x * 2
+            y.register_hook(lambda g, seen=seen: seen.append(g.tolist()))
+            y[0] += 1
+            y[1] = y[0] * 10
+            y.mul_(3.0)
+            y[...] = y
+            loss = (y * y).sum()
+        loss.backward(keep_grads=True)
+        found.append((x.grad.tolist(), y.grad.tolist(), seen))
+    assert found[1] == found[0]
+
+
+def test_an_assignment_in_a_lean_graph_is_refused_where_a_view_would_not_show_it() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph():
+        y = x * 2
+        view = y[:1]
+        with pytest.raises(RuntimeError, match="another tensor shows"):
+            y[0] = view[0] * 3
+        y[1] = view[0] * 3  # which the view does not show
+        assert y.tolist() == [2, 6]
+        del view
+        y[0] = y[1] * 2
+        loss = y.sum()
+    loss.backward()
+    assert x.grad.tolist() == [18, 0]
+
+
 @pytest.mark.parametrize("outside", [False, True])
 def test_checkpoints_in_a_lean_graph(outside: bool) -> None:
     x = tg.tensor([1.0, 2.0], requires_grad=True)

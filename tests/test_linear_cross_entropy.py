@@ -139,6 +139,14 @@ def test_one_row(smoothing: float, rng: np.random.Generator):
             np.testing.assert_allclose(a, c, rtol=1e-12, atol=1e-15)
 
 
+def test_one_row_of_no_inputs():
+    row, w = Tensor(np.zeros(0), requires_grad=True), Tensor(np.zeros((4, 0)), requires_grad=True)
+    out = F.linear_cross_entropy(row, w, np.array(1))
+    out.backward()
+    assert out.item() == pytest.approx(np.log(4))
+    assert (row.grad.shape, w.grad.shape) == ((0,), (4, 0))
+
+
 @pytest.mark.parametrize("rows", [None, 1, 2])
 @pytest.mark.parametrize(
     "special",
