@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,4 @@ def _inside(x: Any) -> list[Any]:
         found = gc.get_referents(*(x.__closure__ or ()))  # of cells: what is in those that are filled
         found += [y for y in (x.__defaults__, x.__kwdefaults__, x.__dict__) if y]
         return found
-    if isinstance(x, FrameType):  # of a generator that runs: what it refers to beside its variables is its caller's
-        return list(x.f_locals.values())
     return gc.get_referents(x)

@@ -158,6 +158,13 @@ def test_gelu_equals_its_composed_twin(approximate: str, dtype: str, tolerance: 
     np.testing.assert_allclose(x.grad, y.grad, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_the_gradient_of_gelu_far_from_0_is_1_or_0(approximate: str):
+    x = Tensor(np.array([-1e30, -1e13, -60, 60, 1e13, 1e30], dtype=np.float32), requires_grad=True)
+    F.gelu(x, approximate).sum().backward()
+    np.testing.assert_array_equal(x.grad, [0, 0, 0, 1, 1, 1])
+
+
 def test_a_rule_holds_only_what_it_needs():
     x = leaf(1, 2)
     out = tensorgrad.relu(x) + tensorgrad.floor(x) + F.relu6(x) + tensorgrad.exp(x) + tensorgrad.reciprocal(x)

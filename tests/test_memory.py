@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -194,13 +195,15 @@ def test_held_looks_into_whatever_a_rule_may_keep_its_arrays_in():
     slotted, plain = Slotted(), type("Plain", (), {})()
     slotted.array, plain.field = arrays[0], arrays[1]
     tensor = Tensor(arrays[2])
+    arrays[2] = tensor.data  # its own
 
-    def generating() -> Iterator[int]:
-        local = arrays[3]
+    def generating(array: np.ndarray) -> Iterator[int]:
+        local = array
+        del array
         yield 1
         print(local)
 
-    generator = generating()
+    generator = generating(arrays[3])
     next(generator)
 
     def made(inside: np.ndarray) -> Callable[[], Any]:
@@ -214,7 +217,7 @@ def test_held_looks_into_whatever_a_rule_may_keep_its_arrays_in():
     partially, queue = partial(np.add, arrays[10]), deque([arrays[11]])
     rule.attribute = arrays[12]
     found = list(held((rule, map(abs, [arrays[13]]))))
-    assert len(found) == len({id(x) for x in found})
+    assert len(found) == len({id(x) for x in found}) == len(arrays)
     for i, array in enumerate(arrays):
         assert any((x._data if isinstance(x, Node) else x) is array for x in found), i
     assert sum(isinstance(x, Node) for x in found) == 1
@@ -414,6 +417,8 @@ def test_nodes_of_single_numbers_are_python_objects():
     assert found.count == 4
     assert found.weights == 2 * sys.getsizeof(2.5)
     assert found.shown == 2 * sys.getsizeof(2.5)
+    same = 1.5
+    assert viz.memory(Value(same) * Value(same)).weights == sys.getsizeof(same)  # one object
     pair = sys.getsizeof((1, 2))
     assert found.nodes == sum(map(sys.getsizeof, (a, b, loss, loss._prev[0]))) + 2 * pair
     assert found.gradients == 0
@@ -453,6 +458,37 @@ def test_the_peak_of_a_pass_is_measured_and_nothing_is_left_of_it():
     released = viz.memory(loss, model=net, peak=True, keep_grads=False)
     assert released.added < found.added - 1_000_000
     assert viz.memory(loss).gradients == gradients
+
+
+def test_a_pass_that_was_measured_does_not_change_what_is_known_of_the_last_one():
+    x = leaf(3)
+    y = x * 2
+    loss = y.sum()
+    loss.backward(keep_grads=False)
+    viz.memory(loss, peak=True)
+    with pytest.warns(UserWarning, match="released those of results as it went"):
+        assert y.grad is None
+
+
+def test_a_contribution_that_has_been_added_does_not_live_while_the_next_rule_runs():
+    sent: list[weakref.ref[np.ndarray]] = []
+    alive = []
+
+    class Probe(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Tensor) -> Tensor:
+            alive.append([array() is not None for array in sent])
+            found = g * 2
+            sent.append(weakref.ref(found.data))
+            return found
+
+    y = Probe.apply(leaf(3))
+    (Probe.apply(y) + Probe.apply(y)).sum().backward()
+    assert alive == [[], [True], [False, False]]  # the first was y's gradient until the second came
 
 
 def test_a_pass_that_releases_its_rules_has_a_lower_peak_and_ends_the_graph():

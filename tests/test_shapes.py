@@ -204,6 +204,14 @@ def test_sorting_equals_torch(values: list, falling: bool, torch: ModuleType):
     np.testing.assert_array_equal(largest.data, torch.topk(torch.tensor(x), 2, largest=falling).values.numpy())
 
 
+def test_the_gradient_of_a_long_sort():
+    """Positions are kept in 32 bits, and there are more than 16 bits hold."""
+    n = 2**17 + 1
+    x = Tensor(np.arange(n, 0, -1, dtype=np.float32), requires_grad=True)
+    x.sort()[0].backward(np.arange(n, dtype=np.float32))
+    np.testing.assert_array_equal(x.grad, np.arange(n - 1, -1, -1))
+
+
 def test_changing_the_indices_of_a_sort_does_not_change_its_gradient():
     x = Tensor([2.0, 1.0], requires_grad=True)
     values, indices = x.sort()
