@@ -260,6 +260,23 @@ def test_dropout_leaves_out_the_same_in_one_tile_and_in_several(
         np.testing.assert_allclose(several, one, rtol=1e-12, atol=1e-14)
 
 
+def test_what_other_threads_draw_does_not_change_what_backward_draws_again(monkeypatch: pytest.MonkeyPatch):
+    drop = attention_tiles.Attention.dropped
+
+    def dropped_while_others_draw(*args: Any) -> Any:
+        tensorgrad.rand(3)
+        return drop(*args)
+
+    monkeypatch.setattr(attention_tiles, "TILE", 8)
+    monkeypatch.setattr(attention_tiles, "KEPT", 0)
+    monkeypatch.setattr(attention_tiles.Attention, "dropped", dropped_while_others_draw)
+    x = np.random.default_rng(2).standard_normal((2, 8, 4))
+    value = Tensor(x, requires_grad=True)
+    out = F.scaled_dot_product_attention(Tensor(x), Tensor(x), value, dropout_p=0.5)
+    out.backward(np.ones(out.shape))
+    np.testing.assert_allclose((value.grad * x).sum(), out.data.sum())  # the result is linear in the values
+
+
 def test_as_torch_in_tiles_as_they_are(rng: np.random.Generator, torch: ModuleType):
     """2,000 queries, in several tiles of the size that is meant."""
     arrays = [rng.standard_normal((1, 2, n, 4)) for n in (2000, 300, 300)]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorgrad import lift, random
+from tensorgrad import lift
 from tensorgrad.dtypes import common_dtype, is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record_joint
 from tensorgrad.ops import reduce
 from tensorgrad.ops.arithmetic import add, div, mul, sub
 from tensorgrad.ops.attention_tiles import Attention, backward, forward
-from tensorgrad.ops.chance import Dropped, dropped, place, probability
+from tensorgrad.ops.chance import Dropped, dropped, go_on_from, place, probability
 from tensorgrad.ops.functions import exp
 from tensorgrad.ops.linalg import matmul
 from tensorgrad.ops.operands import composed, is_lifted
@@ -98,8 +98,12 @@ def _fused(
         place=place() if dropout_p else None,
         p=dropout_p,
     )
-    compute = partial(forward, a, random.generator() if dropout_p else None)
-    out, rows, kept = compute() if dropout_p else remembered(op, compute, operands)  # draws are not to be skipped
+    if a.place is None:
+        out, rows, kept = remembered(op, partial(forward, a, None), operands)
+    else:  # not remembered: draws are not to be skipped
+        draws = a.place()  # as backward draws again, whatever other threads draw in between
+        out, rows, kept = forward(a, draws)
+        go_on_from(draws)
     wanted = [x._requires_grad for x in operands]
     given = operands[-1]._data.shape
 

@@ -53,6 +53,11 @@ def place() -> Place:
     return generator
 
 
+def go_on_from(generator: np.random.Generator) -> None:
+    """Let the package's generator give the numbers that come next in this one, which started from a `place`."""
+    random.generator().bit_generator.state = generator.bit_generator.state
+
+
 def probability(op: str, p: float) -> float:
     """`p` as a number. Raises ValueError for one that is not from 0 to 1."""
     p = real(op, "the probability", p)
