@@ -45,7 +45,7 @@ def in_graph(x: Any) -> Any:
 def _without_data(x: Any) -> Any:
     node: Any = object.__new__(StandIn.of_class)
     node._data = np.broadcast_to(np.zeros((), x._data.dtype), x._data.shape)  # one element, whatever the shape
-    node._grad, x._grad = x._grad, None
+    node._grad = None
     node._memory, node._handle = weakref.ref(owner(x._data)), weakref.ref(x)
     for name in ("_op", "_prev", "_rules", "_requires_grad", "_time", "_used", "_scope"):
         setattr(node, name, getattr(x, name))
@@ -54,9 +54,10 @@ def _without_data(x: Any) -> Any:
     for name in ("_cuts", "_checksums", "_scaled_by", "_retained"):
         if name in x.__dict__:
             setattr(node, name, x.__dict__[name])
-    if x._hooks is not None:
+    if x._requires_grad:  # a frozen leaf keeps what it may need again
+        node._grad, x._grad = x._grad, None
         move_hooks(x, node)
-    x._received_as(node)
+        x._received_as(node)
     return node
 
 

@@ -468,6 +468,21 @@ def test_a_parameter_that_was_frozen_in_a_lean_graph_has_hooks_and_gradients_aga
     assert tg.autograd.grad(loss, w)[0].tolist() == [1, 2]
 
 
+def test_a_frozen_parameter_keeps_its_gradient_and_its_hooks() -> None:
+    x, w = tg.tensor([1.0, 2.0], requires_grad=True), tg.tensor([3.0, 4.0], requires_grad=True)
+    seen = []
+    w.register_hook(lambda g: seen.append(g.tolist()))
+    with tg.lean_graph():
+        (x * w).sum().backward()
+        w.requires_grad_(False)
+        (x * w).sum().backward()
+        assert w.grad.tolist() == [1, 2]
+        w.requires_grad_(True)
+        (x * w).sum().backward()
+    assert w.grad.tolist() == [2, 4]
+    assert seen == [[1, 2], [1, 2]]
+
+
 def test_rules_of_the_users_own_that_are_assigned_after_the_use() -> None:
     x = tg.tensor([1.0, 2.0], requires_grad=True)
     with tg.lean_graph():
