@@ -134,7 +134,7 @@ def _tiled(
         at_all = (np.log(totals) + largest) * chosen.each_class(classes).sum() - at_all
         losses = (1 - smoothing) * losses + (smoothing / classes) * at_all
     out = chosen.total(chosen.at_live(losses), reduction).astype(dtype)
-    is_one_row = operands[0]._data.ndim == 1
+    input_shape = operands[0]._data.shape
     wanted = [x._requires_grad for x in operands]
 
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
@@ -160,8 +160,8 @@ def _tiled(
             if chosen.live is not None:
                 scores[~chosen.live[r]] = 0
             add_parts(sent, tile)
-        if sent[0] is not None and is_one_row:
-            sent[0] = sent[0][0]
+        if sent[0] is not None:
+            sent[0] = sent[0].reshape(input_shape)  # (n,) of one row
         return sent
 
     return record_joint("linear_cross_entropy", out, tuple(operands), rule)
