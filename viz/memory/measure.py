@@ -60,7 +60,7 @@ class Pieces:
         self._weights = None if parameters is None else {id(p) for p in parameters}
         self.nodes = dict.fromkeys(order)
         self._add(order)
-        new = [node for node in parameters or () if node not in self.nodes]
+        new = [node for node in dict.fromkeys(parameters or ()) if node not in self.nodes]
         self.nodes |= dict.fromkeys(new)
         self._add(new)
         for node in self.nodes:
@@ -100,8 +100,7 @@ class Pieces:
 
     def _data(self, node: Any) -> Piece:
         piece = self._piece(node._data)
-        if not any(node is other for other in piece.nodes):
-            piece.nodes.append(node)
+        piece.nodes.append(node)
         if not node._prev:
             is_weight = node._requires_grad if self._weights is None else id(node) in self._weights
             if is_weight or piece.kind != "weights":
