@@ -26,7 +26,8 @@ def sum_over(
         for axis in axes:
             while axis != densest and a.shape[axis] > _BLOCK:
                 a = _of_blocks(a, axis, dtype)
-            if axis != densest and len(axes) > 1:  # or the blocks of several axes would be added in one go
+            if axis != densest and len(axes) > 1 and a.shape[axis] > 1:
+                # or the blocks of several axes would be added in one go
                 a = a.sum(axis=axis, keepdims=True, dtype=dtype)
     return np.asarray(a.sum(axis=axes, keepdims=keepdims, dtype=dtype))
 

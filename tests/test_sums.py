@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -130,3 +131,14 @@ def test_layer_norm_does_not_hold_its_bias():
     x, weight, bias = (Tensor(np.ones(shape), requires_grad=True) for shape in ((2, 3), 3, 3))
     out = F.layer_norm(x, (3,), weight, bias)
     assert not any(np.shares_memory(a, bias.data) for a in held_arrays(out._rules))
+
+
+def test_a_sum_over_an_axis_of_length_1_copies_nothing():
+    a = np.ones((1, 1024, 256), np.float32)  # a batch of one, whose rows a bias's gradient is summed over
+    tracemalloc.start()
+    try:
+        total = sum_over(a, (0, 1))
+        assert tracemalloc.get_traced_memory()[1] < a.nbytes / 10
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(total, np.full(256, 1024))
