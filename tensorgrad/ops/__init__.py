@@ -16,7 +16,8 @@ What they share:
     keys                what x[...] reads, and adding at positions that repeat: index, gathering, scattering
     reducing            sums and their way back: over axes
     contraction         sums of products of arrays whose axes have names, with equation, which reads them: einsum
-    targets, chance     the arguments of losses; what is left out at random: of networks
+    targets, classes    the arguments of losses; which class each row is to have: of networks
+    chance              what is left out at random: of networks
     attention_tiles     attention on arrays, a tile of its scores at a time: attention
     erf                 the error function on arrays: functions, activations
 """
