@@ -9,7 +9,7 @@ The tensor that the program holds becomes a handle: its data ends with it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -92,9 +92,10 @@ class StandIn:
 # -- what a backward pass may release as it goes -----------------------------------------------------------------------
 
 
-def done(keep_grads: bool, retain_graph: bool) -> Callable[[Node], None] | None:
-    """What a pass does with a node once it has sent: see `Tensor.backward`."""
-    if not retain_graph:
+def done(roots: Iterable[Any], keep_grads: bool | None, retain_graph: bool | None) -> Callable[[Node], None] | None:
+    """What a pass from `roots` does with each node once that has sent, by what `Tensor.backward` was asked for."""
+    keep_grads = not any(map(is_lean, roots)) if keep_grads is None else bool(keep_grads)
+    if retain_graph is False:
         return release_rule if keep_grads else release
     return None if keep_grads else release_grad
 

@@ -117,12 +117,12 @@ class Tensor(Operators):
         """
         refuse_second_derivatives("backward", create_graph)
         seed = self._seed(gradient)
-        keep = not lean.is_lean(self) if keep_grads is None else bool(keep_grads)
+        done = lean.done((self,), keep_grads, retain_graph)
         warn_of_broadcast_loss(self)
         if watchers:
             begins((self,))
         with np.errstate(over="ignore", invalid="ignore"):  # of the += itself: inf - inf is nan
-            deliver(chain_rule(lean.in_graph(self), seed, done=lean.done(keep, retain_graph is not False)))
+            deliver(chain_rule(lean.in_graph(self), seed, done=done))
         passed((self,))
         if watchers:
             ended((self,))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver, gradients_kept, has_hooks, topological_order
-from tensorgrad.lean import done, in_graph, is_lean
+from tensorgrad.lean import done, in_graph
 from tensorgrad.node import describe, new
 from tensorgrad.noise import warn_of_broadcast_loss
 from tensorgrad.tensor import Tensor, refuse_second_derivatives
@@ -64,8 +64,7 @@ def backward(
         warn_of_broadcast_loss(root)
     if watchers:
         begins(roots)
-    keep = not any(map(is_lean, roots)) if keep_grads is None else bool(keep_grads)
-    pass_back(roots, seeds, done=done(keep, retain_graph is not False))
+    pass_back(roots, seeds, done=done(roots, keep_grads, retain_graph))
     passed(roots)
     if watchers:
         ended(roots)
@@ -100,7 +99,7 @@ def grad(
                 "detach() and no_grad() on the way to it"
             )
     seeds = _seeds("grad", roots, grad_outputs)
-    found = gradients(roots, seeds, wanted, done(True, retain_graph is not False))
+    found = gradients(roots, seeds, wanted, done(roots, True, retain_graph))
     results = []
     for i, (x, g) in enumerate(zip(wanted, found, strict=True)):
         if g is None and materialize_grads:

@@ -68,8 +68,12 @@ class _Run:
 
     _tokens: tuple[Token[Any], ...] = ()
 
+    def result(self, op: str, compute: Callable[[], Any], operands: Sequence[Any]) -> Any:
+        """See `remembering.Session`."""
+        raise NotImplementedError
+
     def __enter__(self) -> None:
-        self._tokens = (*self._tokens, session.set(self))  # type: ignore[arg-type]
+        self._tokens = (*self._tokens, session.set(self))
 
     def __exit__(self, *error: Any) -> None:
         *rest, token = self._tokens

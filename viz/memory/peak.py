@@ -49,10 +49,7 @@ def added_by_backward(
     NumPy reports each array to `tracemalloc`, and Python its objects. What a rule releases was there before the
     measurement began, which cannot see it go: it is taken off when its array dies.
     """
-    done = None
-    if isinstance(root, ArrayNode):
-        keep = not lean.is_lean(root) if keep_grads is None else bool(keep_grads)
-        done = lean.done(keep, retain_graph is not False)
+    done = lean.done((root,), keep_grads, retain_graph) if isinstance(root, ArrayNode) else None
     most = gone = 0
     with _marks_kept(order), empty_gradients(order), _tracing():
         before = tracemalloc.get_traced_memory()[0]
