@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+import tracemalloc
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -489,6 +490,28 @@ def test_a_contribution_that_has_been_added_does_not_live_while_the_next_rule_ru
     y = Probe.apply(leaf(3))
     (Probe.apply(y) + Probe.apply(y)).sum().backward()
     assert alive == [[], [True], [False, False]]  # the first was y's gradient until the second came
+
+
+@pytest.mark.parametrize("computed_again", [False, True, "selective"], ids=str)
+def test_the_peak_of_a_pass_that_releases_is_what_tracemalloc_sees_of_both_passes(computed_again: bool | str):
+    model = GPT(GPTConfig(vocabulary=700, context=50, blocks=3, heads=2, width=96), checkpoint=computed_again)
+    tokens = tensorgrad.randint(0, 700, (3, 40))
+
+    def loss() -> Tensor:
+        with lean_graph():
+            return model.loss(tokens, tokens)
+
+    found = viz.memory(loss(), model=model, peak=True, retain_graph=False)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        root = loss()
+        tracemalloc.reset_peak()
+        root.backward(retain_graph=False)
+        seen = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert found.saved + found.added == pytest.approx(seen, rel=0.03)  # which has the graph's Python objects, too
 
 
 def test_a_pass_that_releases_its_rules_has_a_lower_peak_and_ends_the_graph():

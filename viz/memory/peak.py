@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tracemalloc
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from micrograd.backprop import Node, add, chain_rule, deliver
+from micrograd.backprop import Node, chain_rule, deliver
 from tensorgrad import lean
 from tensorgrad.node import ArrayNode
 from viz.memory.measure import Piece
@@ -18,16 +18,26 @@ from viz.passes import empty_gradients
 
 
 class Released:
-    """Counts the bytes of these pieces of memory that have been released since; keeps none of them alive."""
+    """Counts the bytes of these pieces of memory that have been released since; keeps none of them alive.
+
+    bytes   that have gone
+    before  called before each goes
+    """
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
         self.bytes = 0
+        self.before: Callable[[], None] = _nothing
         for piece in pieces:
             if isinstance(piece.owner, np.ndarray):
                 weakref.finalize(piece.owner, self._gone, piece.bytes).atexit = False
 
     def _gone(self, size: int) -> None:
+        self.before()
         self.bytes += size
+
+
+def _nothing() -> None:
+    pass
 
 
 def added_by_backward(
@@ -50,21 +60,23 @@ def added_by_backward(
     measurement began, which cannot see it go: it is taken off when its array dies.
     """
     done = lean.done((root,), keep_grads, retain_graph) if isinstance(root, ArrayNode) else None
-    most = gone = 0
+    most = 0
     with _marks_kept(order), empty_gradients(order), _tracing():
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
 
-        def combine(grad: Any, sent: Any) -> Any:
-            nonlocal most, gone
-            if released.bytes != gone:
-                most = max(most, tracemalloc.get_traced_memory()[1] - before - gone)
-                tracemalloc.reset_peak()
-                gone = released.bytes
-            return add(grad, sent)
+        def look() -> None:
+            nonlocal most
+            most = max(most, tracemalloc.get_traced_memory()[1] - before - released.bytes)
+            tracemalloc.reset_peak()
 
-        deliver(chain_rule(root, seed, done=done), combine)
-        return max(most, tracemalloc.get_traced_memory()[1] - before - gone)
+        released.before = look
+        try:
+            deliver(chain_rule(root, seed, done=done))
+            look()
+        finally:
+            released.before = _nothing
+        return most
 
 
 @contextmanager
