@@ -56,6 +56,8 @@ def common_dtype(arrays: Sequence[np.ndarray]) -> np.dtype:
     """The dtype in which all of them meet."""
     found = arrays[0]
     for a in arrays[1:]:
+        if a.dtype == found.dtype and found.ndim:
+            continue
         found = np.empty((0,) * max(found.ndim, a.ndim), result_dtype(found, a))
     return found.dtype
 

@@ -23,6 +23,8 @@ def broadcast(op: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Whether an array of `shape` can stand for one of shape `target`."""
+    if shape == target[len(target) - len(shape) :]:
+        return True
     try:
         return np.broadcast_shapes(shape, target) == target
     except ValueError:
