@@ -364,6 +364,23 @@ def test_memory_is_linear_in_the_length(dropout_p: float, monkeypatch: pytest.Mo
         assert longer < 2.2 * shorter
 
 
+def test_no_tile_lives_beside_the_next(monkeypatch: pytest.MonkeyPatch):
+    tile = 4 * 2**14  # bytes of scores, which are much beside operands and results
+    in_tiles(monkeypatch, 2**14, attention_tiles.KEPT, rows=4)
+    _, operands = heads(256)
+    tracemalloc.start()
+    out = F.scaled_dot_product_attention(*operands)
+    forward = tracemalloc.get_traced_memory()[1]
+    g = np.ones_like(out.data)
+    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    sent = out._rules(g)
+    backward = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    assert forward < out.data.nbytes + 1.7 * tile
+    assert backward < sum(s.nbytes for s in sent) + 2.7 * tile
+
+
 def test_a_small_problem_keeps_its_weights():
     _, operands = heads(T=8)
     held = [a.shape for a in held_arrays(F.scaled_dot_product_attention(*operands, dropout_p=0.5)._rules)]

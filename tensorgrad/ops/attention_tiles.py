@@ -176,6 +176,7 @@ def forward(a: Attention, generator: np.random.Generator | None) -> tuple[np.nda
             kept.append((weights, drop))
         used = weights if drop is None else drop(weights)
         np.matmul(used, a.values(tile), out=tile.by_rows(out))
+        del weights, drop, used  # before the next tile has its own
     return out, rows, kept
 
 
@@ -196,6 +197,7 @@ def backward(
 
     generator = a.place() if a.place is not None and kept is None else None
     for i, tile in enumerate(a.tiles()):
+        weights = used = drop = slope = None  # none of the tile before lives beside this one's
         q, slopes = a.queries(tile), tile.by_rows(g).astype(a.dtype, copy=False)
         if kept is not None:
             weights, drop = kept[i]
