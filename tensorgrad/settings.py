@@ -44,7 +44,8 @@ def whole(op: str, name: str, value: Any) -> int:
     except (TypeError, ValueError):
         raise TypeError(f"{op}: {name} is a whole number, got {kind(value)}") from None
     if abs(found) > _LARGEST:
-        raise ValueError(f"{op}: {name} is {found:.0e}: no array is so long")
+        said = f"{found:.0e}" if found.bit_length() < 1_000 else f"a number of {found.bit_length():,} bits"
+        raise ValueError(f"{op}: {name} is {said}: no array is so long")
     return found
 
 

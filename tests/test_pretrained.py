@@ -201,6 +201,9 @@ def test_a_model_in_several_files(tmp_path: Path) -> None:
     (tmp_path / "model-00002-of-00002.safetensors").unlink()
     with pytest.raises(FileNotFoundError, match=r"no file 'model-00002-of-00002.safetensors'"):
         GPT.from_pretrained(tmp_path)
+    index.write_text(json.dumps({"weight_map": {"a": f"{'x' * 5_000}.safetensors"}}))
+    with pytest.raises(FileNotFoundError, match=r"GPT.from_pretrained: there is no file 'x+.safetensors'"):
+        GPT.from_pretrained(tmp_path)
     for wrong in ({"a": "../b.safetensors"}, {"a": 3}, {}, None):
         index.write_text(json.dumps({"weight_map": wrong}))
         with pytest.raises(ValueError, match=r"index.json' (names '../b|has no 'weight_map')"):
@@ -232,9 +235,45 @@ def test_what_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"has no biases.*tensorgrad.save"):
         save_pretrained(GPT(GPTConfig(V, T, N, H, C, bias=False)), tmp_path / "a")
     (tmp_path / "b").write_text("")
-    with pytest.raises(NotADirectoryError, match="b' is a file"):
-        save_pretrained(GPT(GPTConfig(V, T, N, H, C)), tmp_path / "b")
+    model = GPT(GPTConfig(V, T, N, H, C))
+    for wrong, error, message in [
+        (tmp_path / "b", NotADirectoryError, "b' is a file: give a folder"),
+        (tmp_path / "b" / "c", NotADirectoryError, "c' cannot be written to"),
+        (tmp_path / ("x" * 5_000), OSError, "x' cannot be written to"),
+    ]:
+        with pytest.raises(error, match=f"save_pretrained: .*{message}"):
+            save_pretrained(model, wrong)
+    for other in (None, "gpt2", tensorgrad.nn.Linear(2, 2)):
+        with pytest.raises(TypeError, match="save_pretrained: takes a GPT, got"):
+            save_pretrained(other, tmp_path / "a")  # type: ignore[arg-type]
     assert os.listdir(tmp_path) == ["b"]
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / f"in {name}" / name).mkdir(parents=True)
+        with pytest.raises(IsADirectoryError, match=f"{name}' is a folder, in the place of a file"):
+            save_pretrained(model, tmp_path / f"in {name}")
+        assert os.listdir(tmp_path / f"in {name}") == [name]
+
+
+def test_a_model_that_is_not_as_its_config_says_is_not_saved(tmp_path: Path) -> None:
+    numpy_files()
+
+    def changed(change: Callable[[GPT], object]) -> GPT:
+        model = GPT(GPTConfig(V, T, N, H, C))
+        change(model)
+        return model
+
+    def new(*shape: int) -> Any:
+        return tensorgrad.nn.Parameter(tensorgrad.ones(*shape))
+
+    for change, message in [
+        (lambda m: setattr(m.head, "weight", new(V, C)), "the head is tied, and head.weight differs"),
+        (lambda m: setattr(m.tokens, "weight", new(V + 1, C)), r"'wte.weight' is of shape \(13, 8\), and .* \(14, 8\)"),
+        (lambda m: setattr(m.norm, "bias", None), r"'ln_f.bias' is of shape \(8,\), and in the model it is not there"),
+        (lambda m: setattr(m.blocks[1].norm2, "eps", 1e-3), r"blocks.1.norm2.eps is 0.001; .* 1e-05 only"),
+    ]:
+        with pytest.raises(ValueError, match=f"save_pretrained: .*{message}"):
+            save_pretrained(changed(change), tmp_path / "a")
+    assert os.listdir(tmp_path) == []
 
 
 # -- what is wrong with a folder ---------------------------------------------------------------------------------------
@@ -283,6 +322,8 @@ def test_configs_that_are_no_json(tmp_path: Path, content: bytes) -> None:
         ({"n_layer": 0}, "'n_layer' is 0"),
         ({"n_layer": 10**12}, "'n_layer' is 1000000000000, and the weights are of 2 blocks"),
         ({"n_head": 3}, "'n_embd' is 8, which 'n_head', 3, does not divide"),
+        ({"n_head": 10**4_000}, r"'n_embd' is 8, which 'n_head', 10{50,56}\.\.\., does not divide"),
+        ({"n_layer": 10**4_000}, "GPTConfig: blocks is a number of 13,288 bits: no array is so long"),
         ({"vocab_size": 10**15}, r"shape \(13, 8\), and by config.json it must be \(1000000000000000, 8\)"),
         ({"n_inner": 16}, "'n_inner' is 16; GPT's blocks are 4 x 'n_embd' wide inside, 32"),
         ({"activation_function": "gelu"}, "'activation_function' is 'gelu'; GPT computes with 'gelu_new' only"),
@@ -382,6 +423,11 @@ def test_dtypes_that_are_none_of_weights(tmp_path: Path) -> None:
         GPT.from_pretrained(tmp_path, dtype=np.int64)
     with pytest.raises(ValueError, match="GPTConfig: dropout is 2"):
         GPT.from_pretrained(tmp_path, dropout=2)
+    arrays["wte.weight"] = np.full((V, C), 1e6, np.float32)
+    write(tmp_path, arrays)
+    assert GPT.from_pretrained(tmp_path).tokens.weight.data[0, 0] == 1e6
+    with pytest.raises(ValueError, match=r"'wte.weight' in .* has numbers too large for float16: take a wider dtype="):
+        GPT.from_pretrained(tmp_path, dtype=np.float16)
 
 
 def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,9 +32,12 @@ def folder_of(op: str, folder: Any) -> Path:
 
 def check_file(op: str, path: Path, hint: str = "") -> None:
     """Raise FileNotFoundError, which says what is in its folder and `hint`, unless `path` is a file."""
-    if path.is_file():
+    if os.path.isfile(path):  # False also for a name that is too long
         return
-    there = sorted(entry.name for entry in path.parent.iterdir() if entry.name != path.name)
+    try:
+        there = sorted(entry.name for entry in path.parent.iterdir() if entry.name != path.name)
+    except OSError as error:
+        raise OSError(f"{op}: {str(path.parent)!r} cannot be read ({error.strerror or error})") from None
     around = f"; there are {some(there)}" if there else ", where nothing else is"
     raise FileNotFoundError(f"{op}: there is no file {path.name!r} in {str(path.parent)!r}{hint}{around}")
 

@@ -26,6 +26,7 @@ from tensorgrad.nn.parameter import Parameter
 from tensorgrad.node import new
 from tensorgrad.random import fork_rng
 from tensorgrad.serialization import _replace
+from tensorgrad.settings import kind as described
 
 if TYPE_CHECKING:
     from tensorgrad.models.gpt import GPT, GPTConfig
@@ -154,7 +155,8 @@ def _read_config(path: Path) -> tuple[dict[str, int], bool]:
         sizes[field] = value
     inner, width = content.get("n_inner"), sizes["width"]
     if width % sizes["heads"]:
-        raise ValueError(f"{where}: 'n_embd' is {width}, which 'n_head', {sizes['heads']}, does not divide")
+        heads = short(sizes["heads"])
+        raise ValueError(f"{where}: 'n_embd' is {short(width)}, which 'n_head', {heads}, does not divide")
     if inner is not None and inner != 4 * width:
         raise ValueError(
             f"{where}: 'n_inner' is {short(inner)}; GPT's blocks are 4 x 'n_embd' wide inside, {4 * width}"
@@ -232,29 +234,69 @@ def save_pretrained(model: GPT, folder: str | os.PathLike[str]) -> None:
     """Write `config.json` and `model.safetensors` into a folder, which is made if there is none: what
     `GPT.from_pretrained` and Hugging Face's GPT2LMHeadModel read. Each file appears whole or not at all.
 
-    Raises ValueError for a model without biases, which these files have no place for.
+    Raises TypeError for what is no GPT; ValueError for one without biases, which these files have no place for, and for
+    one whose parameters are not those of its config; OSError for a folder that cannot be written to.
     """
-    op, config = "save_pretrained", model.config
+    op = "save_pretrained"
+    config = getattr(model, "config", None)
+    if not all(hasattr(config, field) for field in (*_SIZES, "dropout", "bias", "tied")):
+        raise TypeError(f"{op}: takes a GPT, got {described(model)}")
     if not config.bias:
         raise ValueError(f"{op}: the model has no biases, which every GPT-2 of {WEIGHTS} has: use tensorgrad.save")
     package = safetensors(op).numpy
     path = path_of(op, folder)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise NotADirectoryError(f"{op}: {str(path)!r} is a file: give a folder") from None
-    state, arrays = model.state_dict(), {}
-    for name, where, turned in _layers(config):
-        for part in ("weight", "bias"):
-            if f"{where}.{part}" in state:
-                array = state[f"{where}.{part}"].data
-                prefix = "" if name == "lm_head" else _PREFIX
-                arrays[f"{prefix}{name}.{part}"] = np.ascontiguousarray(array.T if turned else array)
+    arrays = _to_save(op, model)
     content = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "tie_word_embeddings": config.tied}
     content |= {name: getattr(config, field) for field, name in _SIZES.items()} | {"n_ctx": config.context}
     content |= {name: allowed[0] for name, allowed in _FIXED.items()} | {"n_inner": None}
     content |= dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), config.dropout)
     data = package.save(arrays, metadata={"format": "pt"})  # without which transformers refuses the file
-    _replace(path / WEIGHTS, lambda file: file.write(data))
     text = json.dumps(content, indent=2, sort_keys=True) + "\n"
-    _replace(path / _CONFIG, lambda file: file.write(text.encode()))
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for name in (WEIGHTS, _CONFIG):
+            if (path / name).is_dir():  # before the other is written
+                raise IsADirectoryError(f"{op}: {str(path / name)!r} is a folder, in the place of a file")
+        _replace(path / WEIGHTS, lambda file: file.write(data))
+        _replace(path / _CONFIG, lambda file: file.write(text.encode()))
+    except FileExistsError:
+        raise NotADirectoryError(f"{op}: {str(path)!r} is a file: give a folder") from None
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise type(error)(f"{op}: {str(path)!r} cannot be written to ({error.strerror})") from None
+
+
+def _to_save(op: str, model: GPT) -> dict[str, np.ndarray]:
+    """The model's parameters by their names in the files. Raises ValueError for what would be read as another model."""
+    config, state, arrays = model.config, model.state_dict(), {}
+    for name, where, turned in _layers(config):
+        for part in ("weight", "bias"):
+            if f"{where}.{part}" in state:
+                array = state[f"{where}.{part}"].data
+                arrays[f"{name}.{part}"] = np.ascontiguousarray(array.T if turned else array)
+    shapes = _shapes(config)
+    for name in dict.fromkeys((*shapes, *arrays)):
+        wanted, found = shapes.get(name), arrays[name].shape if name in arrays else None
+        if found != wanted:
+            raise ValueError(
+                f"{op}: by the model's config {name!r} is {_of_shape(wanted)}, and in the model it is "
+                f"{_of_shape(found)}: it could not be loaded again"
+            )
+    if (
+        config.tied
+        and "head.weight" in state
+        and not np.array_equal(state["head.weight"].data, state["tokens.weight"].data, equal_nan=True)
+    ):
+        raise ValueError(
+            f"{op}: the config says that the head is tied, and head.weight differs from tokens.weight: it would be lost"
+        )
+    for where, layer in model.named_modules():
+        (epsilon,) = _FIXED["layer_norm_epsilon"]
+        if isinstance(layer, LayerNorm) and layer.eps != epsilon:
+            raise ValueError(f"{op}: {where}.eps is {layer.eps:g}; GPT computes with {epsilon:g} only")
+    return {name if name.startswith("lm_head") else _PREFIX + name: array for name, array in arrays.items()}
+
+
+def _of_shape(shape: tuple[int, ...] | None) -> str:
+    return "not there" if shape is None else f"of shape {shape}"

@@ -51,7 +51,13 @@ class Stored:
             )
         if self.dtype == "BF16":
             array = (array.astype(np.uint32) << 16).view(np.float32)  # the upper half of a float32
-        return array.astype(dtype, copy=False).reshape(self.shape)
+        try:
+            with np.errstate(over="raise"):
+                return array.astype(dtype, copy=False).reshape(self.shape)
+        except FloatingPointError:
+            raise ValueError(
+                f"{self.op}: {self.name!r} in {str(self.path)!r} has numbers too large for {dtype}: take a wider dtype="
+            ) from None
 
 
 def stored_in(op: str, folder: Path) -> Iterator[Stored]:
@@ -82,9 +88,7 @@ def _headers(op: str, path: Path) -> Iterator[Stored]:
     check_file(op, path, _PICKLE if pickles else "")
     package = safetensors(op)
     try:
-        with package.safe_open(path, framework="np"):
-            pass
-        with path.open("rb") as file:
+        with path.open("rb") as file, package.safe_open(path, framework="np"):
             (length,) = struct.unpack("<Q", file.read(8))
             header = json.loads(file.read(length))
     except OSError as error:
