@@ -417,6 +417,8 @@ def operand(x: Any, op: str, beside: ArrayNode | None = None) -> Tensor:
     A Python scalar takes the dtype of the tensor `beside` it, by the rules in `dtypes`.
     """
     if isinstance(x, ArrayNode):
+        if x._memory is not None:  # what stands for a tensor has no elements to compute with
+            x._no_data()  # type: ignore[attr-defined]
         return x
     dtype = scalar_dtype(x, beside._data.dtype) if beside is not None and type(x) in SCALARS else None
     return new(array_of(op, x, dtype))

@@ -322,6 +322,29 @@ def test_looking_at_a_lean_graph_says_that_there_is_nothing() -> None:
             function(inside)
 
 
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: x * 2,
+        lambda x: 2 - x,
+        lambda x: x.exp(),
+        lambda x: tg.where(x > 0, x, 1.0),
+        lambda x: tg.stack([x, x]),
+        lambda x: F.linear(x, tg.ones(1, 2)),
+        lambda x: checkpoint(tg.exp, x),
+        lambda x: tg.tensor([1.0, 2.0]).allclose(x),
+        tg.nn.Parameter,
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1], ids=["a result", "a constant"])
+def test_nothing_computes_with_what_a_lean_graph_has_not_kept(operation: Callable, place: int) -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph():
+        loss = ((x * 3) * tg.tensor([1.0, 5.0])).sum()
+    with pytest.raises(RuntimeError, match="lean graph, which keeps no data"):
+        operation(loss._prev[0]._prev[place])
+
+
 def test_a_lean_graph_makes_no_reference_cycles() -> None:
     gc.collect()
     gc.disable()

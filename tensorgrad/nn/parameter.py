@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorgrad.node import operand
 from tensorgrad.tensor import Tensor
 
 
@@ -21,7 +22,7 @@ class Parameter(Tensor):
     def __init__(self, data: Any, requires_grad: bool = True) -> None:
         if isinstance(data, Tensor):
             super().__init__(0.0)
-            self._data = data._data
+            self._data = operand(data, "Parameter")._data
             self.requires_grad = requires_grad
         else:
             super().__init__(data, requires_grad=requires_grad)

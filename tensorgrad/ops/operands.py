@@ -24,9 +24,9 @@ _FLOAT_RANK = rank(np.dtype(float))
 
 def pair(op: str, x: Operand, y: Operand) -> tuple[ArrayNode, ArrayNode, np.ndarray, np.ndarray]:
     """The two operands, and their arrays in the dtype in which they meet."""
-    if not isinstance(y, ArrayNode):
+    if not isinstance(y, ArrayNode) or y._memory is not None:
         y = operand(y, op, x if isinstance(x, ArrayNode) else None)
-    if not isinstance(x, ArrayNode):
+    if not isinstance(x, ArrayNode) or x._memory is not None:
         x = operand(x, op, y)
     a, b = x._data, y._data
     if a.dtype is not b.dtype:
