@@ -47,7 +47,7 @@ def report(given: argparse.Namespace) -> None:
     model = _pretrained(given.weights) if given.weights else None
     shape = asked(given, model)
     variant = Variant(given.checkpoint, given.chunked_loss, given.accumulate)
-    check_sizes(shape, variant)
+    check_sizes(shape, variant, has_weights=model is not None)
     run = runs = None
     if given.run:
         check_room(shape, variant, has_weights=model is not None)
@@ -60,7 +60,7 @@ def report(given: argparse.Namespace) -> None:
         "weights": 4 * shape.parameters,
         "plain_seconds": timing.seconds(timing.work(shape, Variant())),
         "estimate": described(shape, variant),
-        "table": side_by_side(shape, runs),
+        "table": side_by_side(shape, runs, None if given.compare else variant),
         "measured": run,
     }
     print(plain.dumps(plain.plain(data)) if given.json else printed.report(data))
@@ -127,16 +127,16 @@ def check(given: argparse.Namespace) -> None:
         check_output(given.picture)
 
 
-def check_sizes(shape: Shape, variant: Variant) -> None:
+def check_sizes(shape: Shape, variant: Variant, has_weights: bool = False) -> None:
     """Raise Refused for sizes that no model has, or that are out of reach."""
     for name in ("tokens", *MOST):
         value, most = getattr(shape, name), MOST.get(name, MOST["context"])
         if not 1 <= value <= most:
             raise Refused(f"--{name} is {_number(value)}; it must be from 1 to {most:,}")
     if shape.tokens > shape.context:
+        or_longer = "" if has_weights else f", or a longer --context {shape.tokens}"
         raise Refused(
-            f"--tokens is {shape.tokens:,}, and the model reads {shape.context:,} at most: take fewer, or a longer "
-            f"--context {shape.tokens}"
+            f"--tokens is {shape.tokens:,}, and the model reads {shape.context:,} at most: take fewer{or_longer}"
         )
     if shape.width % shape.heads:
         raise Refused(f"{shape.heads:,} heads cannot share a width of {shape.width:,}: it must be a multiple")

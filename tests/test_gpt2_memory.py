@@ -21,6 +21,7 @@ from memory_lab.variants import SIDE_BY_SIDE, Shape, Variant
 
 import tensorgrad
 import viz
+from tensorgrad.models import save_pretrained
 from viz.plots import paper
 
 SIZES = (
@@ -171,6 +172,32 @@ def test_the_table_of_a_batch(run):
     assert max(map(len, lines)) < 140
 
 
+def test_the_variant_that_was_asked_for_has_a_row(run):
+    status, out, _ = run("--json", "--checkpoint", "3", "--chunked-loss")
+    data = json.loads(out)
+    assert status == 0
+    assert [row["variant"] for row in data["table"]].count("checkpoint of 3 blocks + chunked loss") == 1
+    assert data["table"][-1]["peak"] == data["estimate"]["peak"]
+    data = json.loads(run("--json", "--checkpoint")[1])
+    assert [row["variant"] for row in data["table"]].count("checkpoint") == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "written"),
+    [
+        (1.13e9, "1,130"),
+        (44.1e6, "44.1"),
+        (3.15e6, "3.15"),
+        (1e5, "0.10"),
+        (32_768, "0.033"),
+        (1_024, "0.0010"),
+        (0, "0.00"),
+    ],
+)
+def test_sizes_are_written_in_digits_that_say_something(size, written):
+    assert printed.megabytes(size) == written
+
+
 def test_a_run_beside_its_estimate(run, monkeypatch):
     monkeypatch.setattr(measured, "_LONG", 0.0)
     status, out, err = run(*OPTIONS, "--run", "--accumulate", "--checkpoint", "--chunked-loss")
@@ -258,6 +285,14 @@ def test_bad_input_is_one_line(run, arguments, says):
     assert err.startswith("gpt2_memory.py: ")
     assert err.count("\n") == 1
     assert says in err
+
+
+def test_weights_have_a_context_that_no_option_makes_longer(run, tmp_path):
+    pytest.importorskip("safetensors")
+    save_pretrained(measured.new_model(TINY), tmp_path)
+    status, _, err = run("--run", "--weights", str(tmp_path), "--tokens", "17")
+    assert status == 2
+    assert err.endswith("--tokens is 17, and the model reads 16 at most: take fewer\n")
 
 
 def test_what_cannot_fit_says_so_before_it_allocates(run, monkeypatch):

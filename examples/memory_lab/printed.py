@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor, log10
 from typing import Any
 
 from common.words import wrapped
@@ -13,8 +14,10 @@ _WIDE = 100
 
 
 def megabytes(size: float) -> str:
-    """10**6 bytes, in three digits or more: 1,130, 44.1, 0.68."""
+    """10**6 bytes, in two digits or more: 1,130, 44.1, 0.68, 0.0010."""
     size /= 1e6
+    if 0 < size < 0.0995:
+        return f"{size:.{1 - floor(log10(size))}f}"
     return f"{size:,.0f}" if size >= 999.5 else f"{size:.1f}" if size >= 9.995 else f"{size:.2f}"
 
 
@@ -106,7 +109,8 @@ def _notes(data: dict[str, Any]) -> Sequence[str]:
         "one time in forward and backward pass beside the weights, with the gradients of the parameters "
         f"({megabytes(found['gradients'])} MB), in a lean graph that releases what it has used. "
         f"{found['variant'].capitalize()} has it at {found['peak_at']}. Time: times that of plain, an estimate"
-        f" ({data['plain_seconds']:.3g} seconds for plain) from the speed of a product of matrices measured now."
+        f" ({data['plain_seconds']:.3g} seconds for plain) from how fast products of matrices and exp "
+        "are now, on a machine that does nothing else; Python's own time, most of it at small sizes, is not in it."
     ]
     if any(row["variant"].startswith("accumulation") for row in data["table"]):
         said.append("Accumulation: one sequence of the batch at a time, each loss divided by how many there are.")

@@ -13,15 +13,18 @@ from memory_lab.measured import Run
 from memory_lab.variants import SIDE_BY_SIDE, Shape, Variant
 
 
-def side_by_side(shape: Shape, runs: Mapping[Variant, Run | str] | None = None) -> list[dict[str, Any]]:
+def side_by_side(
+    shape: Shape, runs: Mapping[Variant, Run | str] | None = None, asked: Variant | None = None
+) -> list[dict[str, Any]]:
     """A row for each variant; those with accumulation where there is something to accumulate.
 
-    runs  what was measured, or why it was not
+    runs   what was measured, or why it was not
+    asked  has a row, too, if it is none of these
     """
     plain = timing.seconds(timing.work(shape, Variant()))
     measured = (runs or {}).get(Variant())
     rows = []
-    for variant in variants(shape):
+    for variant in dict.fromkeys([*variants(shape), *([] if asked is None else [asked])]):
         found = estimate(shape, variant)
         seconds = timing.seconds(timing.work(shape, variant))
         row = {
