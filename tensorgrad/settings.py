@@ -44,9 +44,13 @@ def whole(op: str, name: str, value: Any) -> int:
     except (TypeError, ValueError):
         raise TypeError(f"{op}: {name} is a whole number, got {kind(value)}") from None
     if abs(found) > _LARGEST:
-        said = f"{found:.0e}" if found.bit_length() < 1_000 else f"a number of {found.bit_length():,} bits"
-        raise ValueError(f"{op}: {name} is {said}: no array is so long")
+        raise ValueError(f"{op}: {name} is {large(found)}: no array is so long")
     return found
+
+
+def large(n: int) -> str:
+    """A whole number of any size, shortly."""
+    return f"{n:.0e}" if n.bit_length() < 1_000 else f"a number of {n.bit_length():,} bits"
 
 
 def kind(x: Any) -> str:

@@ -211,7 +211,7 @@ def test_lengths_beyond_all_memory():
     ):
         with pytest.raises(ValueError, match=r"^\w+: .*no array is so long"):
             call(10**30)
-        with pytest.raises(ValueError, match=r"^\w+: .* a number of [\d,]+ bits: no array is so long"):
-            call(10**400)
+        with pytest.raises(ValueError, match=r"^\w+: .* is a number of [\d,]+ bits: no array is so long"):
+            call(10**5_000)  # more digits than Python writes
     with pytest.raises(ShapeError, match="reshape"):
         X.reshape(10**18)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from tensorgrad.settings import whole
+from tensorgrad.settings import large, whole
 
 Dims = int | tuple[int, ...] | list[int] | None
 
@@ -52,8 +52,9 @@ def integers(op: str, given: tuple[Any, ...]) -> tuple[int, ...]:
         found = tuple(index(n) for n in given)
     except (TypeError, ValueError):
         raise TypeError(f"{op}: takes whole numbers, got {given}") from None
-    if any(abs(n) > _LARGEST for n in found):
-        raise ValueError(f"{op}: {given}: no array is so long")
+    for n in found:
+        if abs(n) > _LARGEST:
+            raise ValueError(f"{op}: a length is {large(n)}: no array is so long")
     return found
 
 
