@@ -102,7 +102,9 @@ class GhostNode(Node):
 def _delivered(parent: GhostNode, sent: Ghost) -> Ghost:
     """As a node of the engine takes it: summed to its shape, and a leaf's first gradient copied."""
     if prod(sent.shape) != parent.size:
-        sent.memory.passing(sent.bytes / 64 * (1 + 1 / 64))  # sums of 64 rows each, then of 64 sums
+        B, rest = sent.shape[0], prod(sent.shape[1:])
+        summed = sent.bytes / B if 1 < B <= 64 and rest > parent.size else 0  # over the sequences first
+        sent.memory.passing(summed + sent.bytes / 64)  # then sums of 64 rows each
         sent = sent.memory.array(parent.size)
     if not parent._prev and parent.grad is None:
         return sent.memory.array(*sent.shape)

@@ -1,5 +1,7 @@
 """The operations of GPT-2, with ghosts for arrays: what each allocates, what its rule holds, what the rule allocates.
 
+They follow `tensorgrad.ops`, and a test compares each with the operation itself (tests/test_gpt2_operations.py).
+
 Shapes: B sequences of T tokens, C the width, H heads, V the tokens of the vocabulary.
 """
 
@@ -16,11 +18,9 @@ import numpy as np
 from memory_lab.ghosts import Ghost, GhostNode, Memory
 from memory_lab.variants import Shape
 from tensorgrad.blocks import row_blocks
-from tensorgrad.linear_tiles import layer_of
+from tensorgrad.linear_tiles import _AT_ONCE, layer_of
 from tensorgrad.node import new
-from tensorgrad.ops.attention_tiles import tiles
-
-_PART = 2**22  # numbers of a product that `tensorgrad.linear_tiles` adds at one time
+from tensorgrad.ops.attention_tiles import KEPT, tiles
 
 
 class Handle(NamedTuple):
@@ -53,7 +53,8 @@ class Operations:
 
         def rule(g: Ghost) -> Ghost:
             sent = memory.array(rows, C)
-            memory.passing(2 * B * T * C * 8)  # the place of each element
+            n = B * T * C
+            memory.passing(8 * (n + 2 * min(n, np.getbufsize())))  # the place of each element; NumPy's own buffers
             return sent
 
         return self._result("embedding", out, (table,), (rule,), (where,))
@@ -76,9 +77,11 @@ class Operations:
         def rule(g: Ghost) -> list[Ghost]:
             slopes = memory.array(B, T, C)
             pieces = -(-rows // at_once)
-            sums = memory.array(3, pieces, C)
-            memory.passing(at_once * C * 4 * 2)
-            memory.passing(sums.bytes / 3)
+            sums = [memory.array(pieces, C) for _ in range(2)]  # of each piece, for weight and bias
+            centred = memory.array(at_once, C)
+            if at_once > 256:  # then the sum is of an array of products
+                memory.passing(centred.bytes)
+            memory.passing(sums[0].bytes)  # in one array
             return [slopes, memory.array(C), memory.array(C)]
 
         return self._result("layer_norm", out, (x.node, weight, bias), rule, (x.data, kept, ones))
@@ -106,7 +109,7 @@ class Operations:
         parts = [self._node("unbind", B * T * C, (seen,), (lambda g: memory.array(3, B, H, T, E),)) for _ in range(3)]
         self._begin("scaled_dot_product_attention")
         scores = _of_tiles(B, H, T, E)
-        keeps_weights = three >= B * H * T * T
+        keeps_weights = KEPT * three >= B * H * T * T
 
         def compute() -> tuple[Ghost, ...]:
             rows = [memory.array(B, H, T, name="of each row of scores the largest, and the total") for _ in range(2)]
@@ -128,17 +131,18 @@ class Operations:
         return Handle(out, self._node("reshape", B * T * C, (node,), (_same,)))
 
     def gelu(self, x: Handle) -> Handle:
+        """By tanh."""
         memory, shape = self.memory, x.shape
         self._begin("gelu")
         out = memory.array(*shape, name="gelu's result")
         size = prod(shape)
         piece = _at_once(size, 1)
-        in_pieces = piece < size
-        memory.passing(4 * piece * in_pieces)
+        in_pieces = piece < size  # or the last array of the piece is the result
+        memory.passing(4 * piece * in_pieces)  # its tanh
 
         def rule(g: Ghost) -> Ghost:
             sent = memory.array(*shape)
-            memory.passing(4 * piece * (2 + in_pieces))
+            memory.passing(4 * piece * (2 + in_pieces))  # the operand within limits, its tanh, the slope
             return sent
 
         return self._result("gelu", out, (x.node,), (rule,), (x.data,))
@@ -148,7 +152,7 @@ class Operations:
         flat = self._node("flatten", B * T * V, (scores.node,), (_same,))
         self._begin("cross_entropy")
         held = self._targets(B * T)
-        memory.passing(4 * _at_once(B * T, V) * V)
+        memory.passing(4 * V * min(B * T, 2 * _at_once(B * T, V)))  # a piece, and the one before
 
         def rule(g: Ghost) -> Ghost:
             return memory.array(B, T, V)
@@ -170,9 +174,9 @@ class Operations:
             buffer = memory.array(tile, itemsize=1)
             beside = [0]  # a part of a product that is added to what is there
             if classes < V:
-                beside.append(4 * min(_PART, rows * C))
+                beside.append(4 * min(_AT_ONCE, rows * C))
             if rows < B * T:
-                beside.append(4 * min(_PART, classes * C))
+                beside.append(4 * min(_AT_ONCE, classes * C))
             memory.passing(max(beside))
             del buffer
             return sent

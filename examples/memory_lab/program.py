@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from math import prod
 
+import numpy as np
+
 from memory_lab.ghosts import Ghost, GhostNode, release
 from memory_lab.operations import Handle, Operations
 from memory_lab.variants import Shape, Variant
 from micrograd.backprop import chain_rule, deliver
+from tensorgrad.utils.same import sample
 
-_SAMPLES = 512  # numbers of a result by which a checkpoint knows it again
 _OBJECTS = 10_000
 """Bytes of the objects of a checkpoint: those of its rule, and the random generator's state. Measured."""
 
@@ -101,7 +103,8 @@ class Program(Operations):
         with self._selective(kept, None):
             found = self._in_turn(blocks, x)
         size = prod(found.shape)
-        samples = memory.array(-(-size // (size // _SAMPLES | 1)), itemsize=8, name="512 numbers to compare")
+        count = sample(np.broadcast_to(np.float32(0), size)).size  # of numbers by which it knows its result again
+        samples = memory.array(count, itemsize=8, name=f"{count} numbers to compare")
         parents = _read(found.node, x.node)
 
         def rule(g: Ghost) -> list[list[Ghost]]:
