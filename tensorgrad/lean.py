@@ -95,7 +95,7 @@ class StandIn:
 def done(roots: Iterable[Any], keep_grads: bool | None, retain_graph: bool | None) -> Callable[[Node], None] | None:
     """What a pass from `roots` does with each node once that has sent, by what `Tensor.backward` was asked for."""
     keep_grads = not any(map(is_lean, roots)) if keep_grads is None else bool(keep_grads)
-    if retain_graph is False:
+    if retain_graph is not None and not retain_graph:
         return release_rule if keep_grads else release
     return None if keep_grads else release_grad
 

@@ -91,14 +91,15 @@ def test_an_operation_with_several_results_knows_which_were_reached_though_their
     assert x.grad.tolist() == [4, 4]
 
 
-def test_retain_graph_false_releases_the_rules() -> None:
+@pytest.mark.parametrize("no", [False, np.False_, 0])
+def test_retain_graph_false_releases_the_rules(no: bool) -> None:
     x = tg.tensor([1.0, 2.0], requires_grad=True)
     factor = np.array([3.0, 4.0], dtype=np.float32)
     alive = weakref.ref(factor)
     loss = (x * tg.Tensor(factor)).exp().sum()
     held = weakref.ref(loss._prev[0])
     del factor
-    loss.backward(retain_graph=False)
+    loss.backward(retain_graph=no)
     assert held() is not None
     assert alive() is None
     first = x.grad.copy()
