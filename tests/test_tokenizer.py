@@ -79,6 +79,9 @@ def test_merges_can_be_followed_by_hand(tmp_path: Path) -> None:
     assert repr(found) == "GPT2Tokenizer(size=260)"
     assert found.encode("") == []
     assert found.decode([]) == ""
+    merges = (tmp_path / "merges.txt").read_bytes()
+    (tmp_path / "merges.txt").write_bytes(b"\xef\xbb\xbf" + merges.replace(b"\n", b"\r\n"))  # as some editors save it
+    assert GPT2Tokenizer.from_pretrained(tmp_path).encode("abcab") == [abc, ab]
 
 
 def test_both_kinds_of_files_give_the_same_tokens(trained: Path, two_files: Path) -> None:
@@ -194,6 +197,7 @@ def test_two_files_that_are_wrong(tmp_path: Path) -> None:
         "a c": r"merges.txt': 'ac', of the merge \('a', 'c'\), is not in the vocabulary",
         "a  b": "is no pair of tokens",
         "xy b": "'xy', of the merge",
+        "a b\n#version: 0.2": "'#version:', of the merge",
     }.items():
         (tmp_path / "merges.txt").write_text(f"#version: 0.2\n{merges}\n")
         refused(message)
@@ -207,6 +211,7 @@ def test_two_files_that_are_wrong(tmp_path: Path) -> None:
         ),
         (vocabulary | {"ab": 3}, "numbers of its 258 tokens are not 0 to 257, each once"),
         (vocabulary | {"ab": "3"}, "no vocabulary from tokens to whole numbers"),
+        (vocabulary | {"\ud800": 258}, r"vocab.json': the token '\\ud800' is no text: it has half a surrogate pair"),
         ([], r"vocab.json' holds \[\], not an object"),
     ]:
         (tmp_path / "vocab.json").write_text(json.dumps(changed))
@@ -217,7 +222,7 @@ def test_two_files_that_are_wrong(tmp_path: Path) -> None:
 
 def test_a_whole_file_that_is_wrong(trained: Path, tmp_path: Path) -> None:
     whole = json.loads((trained / "tokenizer.json").read_text())
-    model = whole["model"]
+    model, (added,) = whole["model"], whole["added_tokens"]
     other = "is of another tokenizer than GPT-2's, whose 'pre_tokenizer' is 'ByteLevel'"
     for changed, message in [
         ({}, "is of no byte-pair encoding"),
@@ -231,6 +236,19 @@ def test_a_whole_file_that_is_wrong(trained: Path, tmp_path: Path) -> None:
         (whole | {"model": model | {"merges": None}}, "no list of merges"),
         (whole | {"model": model | {"merges": [["a", 3]]}}, r"the merge \['a', 3\] is no pair"),
         (whole | {"added_tokens": [{"id": "0"}]}, "'added_tokens' is no list of objects"),
+        (whole | {"added_tokens": [{"id": 277, "content": "\ud800"}]}, r"the token '\\ud800' is no text"),
+        (whole | {"added_tokens": [added | {"rstrip": True}]}, "the token '<.endoftext.>' has 'rstrip', which GPT-2's"),
+        (
+            whole | {"pre_tokenizer": whole["pre_tokenizer"] | {"use_regex": False}},
+            "'use_regex' is False; GPT-2's .* True",
+        ),
+        (whole | {"model": model | {"dropout": 0.5}}, "'dropout' is 0.5; GPT-2's tokenizer has 0"),
+        (
+            whole | {"model": model | {"end_of_word_suffix": "</w>"}},
+            "'end_of_word_suffix' is '</w>'; GPT-2's tokenizer has ''",
+        ),
+        (whole | {"model": model | {"continuing_subword_prefix": "##"}}, "'continuing_subword_prefix' is '##'"),
+        (whole | {"model": model | {"ignore_merges": True}}, "'ignore_merges' is True"),
         (whole | {"added_tokens": [{"id": 999, "content": "<|more|>"}]}, "numbers of its 278 tokens are not 0 to 277"),
     ]:
         (tmp_path / "tokenizer.json").write_text(json.dumps(changed))

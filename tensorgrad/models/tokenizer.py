@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _OP = "GPT2Tokenizer.from_pretrained"
 _WHOLE, _VOCABULARY, _MERGES = "tokenizer.json", "vocab.json", "merges.txt"
+_PLAIN_MODEL: dict[str, Any] = {"dropout": 0, "continuing_subword_prefix": "", "end_of_word_suffix": ""}
+_PLAIN_MODEL |= {"ignore_merges": False}
+_PLAIN_SPLITTING: dict[str, Any] = {"use_regex": True}
+"""What of tokenizer.json else decides where a text is cut, with GPT-2's values; null and nothing are these, too."""
 _PADDED = 128  # a token table's rows are padded to a multiple of at most this
 
 
@@ -69,6 +73,10 @@ class GPT2Tokenizer:
                 f"{where} is of another tokenizer than GPT-2's, whose 'pre_tokenizer' is 'ByteLevel' without "
                 "'add_prefix_space', and which has no 'normalizer'"
             )
+        for part, names in ((model, _PLAIN_MODEL), (before, _PLAIN_SPLITTING)):
+            for name, plain in names.items():
+                if part.get(name, plain) not in (plain, None):
+                    raise ValueError(f"{where}: {name!r} is {short(part[name])}; GPT-2's tokenizer has {plain!r}")
         vocabulary, merges = model.get("vocab"), model["merges"]
         if isinstance(merges, list):  # older files have each as one string
             merges = [tuple(pair.split(" ")) if isinstance(pair, str) else pair for pair in merges]
@@ -79,6 +87,11 @@ class GPT2Tokenizer:
             for token in added
         ):
             raise ValueError(f"{where}: 'added_tokens' is no list of objects with 'id' and 'content'")
+        for token in added:
+            if wider := [name for name in ("lstrip", "rstrip", "single_word") if token.get(name)]:
+                raise ValueError(
+                    f"{where}: the token {short(token['content'])} has {wider[0]!r}, which GPT-2's have not"
+                )
         added = sorted(added, key=lambda token: token["id"])
         _check_numbers(path, vocabulary | {token["content"]: token["id"] for token in added})
         return cls(vocabulary, [tuple(pair) for pair in merges], [token["content"] for token in added])
@@ -135,12 +148,14 @@ def _read_merges(path: Path) -> list[tuple[str, ...]]:
     """Pairs of tokens in the order in which they are merged: one a line, with a space between."""
     check_file(_OP, path)
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{_OP}: {str(path)!r} is no text, or is damaged ({error})") from None
     except OSError as error:
         raise OSError(f"{_OP}: {str(path)!r} cannot be read ({error.strerror or error})") from None
-    return [tuple(line.split(" ")) for line in lines if line.strip() and not line.startswith("#version")]
+    if lines[0].startswith("#version"):
+        del lines[0]
+    return [tuple(line.split(" ")) for line in lines if line.strip()]
 
 
 def _check(path: Path, vocabulary: Any, merges_path: Path, merges: Any) -> None:
@@ -164,7 +179,14 @@ def _check(path: Path, vocabulary: Any, merges_path: Path, merges: Any) -> None:
 
 
 def _check_numbers(path: Path, vocabulary: dict[str, int]) -> None:
-    """Raise ValueError unless the tokens' numbers are those of the rows of a table, each once."""
+    """Raise ValueError unless the tokens are text and their numbers those of the rows of a table, each once."""
+    for token in vocabulary:
+        try:
+            token.encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{_OP}: {str(path)!r}: the token {short(token)} is no text: it has half a surrogate pair"
+            ) from None
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
         raise ValueError(
             f"{_OP}: {str(path)!r}: the numbers of its {len(vocabulary)} tokens are not 0 to {len(vocabulary) - 1}, "
