@@ -84,6 +84,16 @@ def test_peak_is_that_of_accounting(shape):
     assert found.peak == pytest.approx(kept.peak - kept.weights, rel=0.02)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not count a peak anew")
+def test_the_process_grows_by_what_its_arrays_are_also_where_earlier_ones_were_freed(monkeypatch):
+    monkeypatch.setattr(measured, "_LONG", 0.0)
+    shape = Shape(tokens=128, batch=8, blocks=4, heads=4, width=128, vocabulary=4_096, context=128)
+    model = measured.new_model(shape)
+    for _ in range(2):
+        ran = measured.run(model, shape, Variant(), lambda what: None)
+    assert ran.resident == pytest.approx(ran.peak, rel=0.1)
+
+
 @pytest.mark.parametrize("variant", [Variant(accumulate=True), Variant(True, True, True)], ids=lambda v: v.name)
 def test_accumulation_has_the_memory_of_one_sequence_and_the_gradient_of_the_batch(variant, monkeypatch):
     monkeypatch.setattr(measured, "_LONG", 0.0)

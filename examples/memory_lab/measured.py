@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import hashlib
 import math
 import time
@@ -72,6 +74,7 @@ def run(model: GPT, shape: Shape, variant: Variant, tell: Callable[[str], None])
     del found, kept
     model.zero_grad()
     tell("forward and backward pass")
+    _give_back()
     before, highest = _resident(), _forget_peak()
     was_tracing = tracemalloc.is_tracing()
     tracemalloc.start()
@@ -144,6 +147,14 @@ def distance(model: GPT, shape: Shape, variant: Variant) -> float:
 
 
 # -- what the system says of this process ------------------------------------------------------------------------------
+
+
+def _give_back() -> None:
+    """Let the allocator return what is free (glibc): what it keeps of earlier work would be taken again unnoticed, and
+    the process would seem to need less than its arrays."""
+    gc.collect()
+    with suppress(OSError, AttributeError, TypeError):  # no such function, or on Windows no such library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _resident() -> int:
