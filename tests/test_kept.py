@@ -16,7 +16,7 @@ from ops_table import CASES, calls
 import tensorgrad
 import tensorgrad.nn.functional as F
 from micrograd.backprop import topological_order
-from tensorgrad import Tensor, blocks
+from tensorgrad import Tensor, pieces
 from tensorgrad.versions import held_arrays, owner
 
 TIMES = 20  # the operands of the table are that many times as long along each axis, so that what is small shows
@@ -192,14 +192,22 @@ PIECES = {
 }
 
 
+def test_pieces_cover_every_row_once_and_have_about_one_size(monkeypatch):
+    monkeypatch.setattr(pieces, "_SIZE", 35)
+    assert list(pieces.row_pieces((16, 5))) == [slice(0, 7), slice(7, 14), slice(14, 16)]
+    assert list(pieces.row_pieces((2, 100))) == [slice(0, 1), slice(1, 2)]
+    assert list(pieces.row_pieces((3, 0))) == [slice(0, 3)]
+    assert not list(pieces.row_pieces((0, 5)))
+
+
 @pytest.mark.parametrize("program", PIECES.values(), ids=PIECES)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_pieces_give_what_the_whole_gives(program: Callable[..., Tensor], dtype: str, monkeypatch):
     rng = np.random.default_rng(3)
     x, w, seed = rng.standard_normal((307, 5)), rng.uniform(0.5, 1.5, 5), rng.standard_normal(307 * 5)
     found = []
-    for size in (blocks._SIZE, 35):  # seven rows a piece, and the last one short
-        monkeypatch.setattr(blocks, "_SIZE", size)
+    for size in (pieces._SIZE, 35):  # seven rows a piece, and the last one short
+        monkeypatch.setattr(pieces, "_SIZE", size)
         tensors = [Tensor(a.astype(dtype), requires_grad=True) for a in (x, w)]
         out = program(*tensors)
         out.backward(seed[: out.data.size].reshape(out.shape))

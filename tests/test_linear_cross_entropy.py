@@ -14,10 +14,11 @@ import pytest
 
 import tensorgrad
 from micrograd.backprop import topological_order
-from tensorgrad import Tensor, linear_tiles, nn
+from tensorgrad import Tensor, nn
 from tensorgrad.autograd import gradcheck
 from tensorgrad.errors import ChangedError, DtypeError, ShapeError
 from tensorgrad.nn import functional as F
+from tensorgrad.ops import linear_tiles
 from tensorgrad.versions import held_arrays
 
 TOLERANCE = {"float32": {"rtol": 2e-5, "atol": 2e-6}, "float64": {"rtol": 1e-12, "atol": 1e-12}}

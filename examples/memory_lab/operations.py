@@ -17,10 +17,10 @@ import numpy as np
 
 from memory_lab.ghosts import Ghost, GhostNode, Memory
 from memory_lab.variants import Shape
-from tensorgrad.blocks import row_blocks
-from tensorgrad.linear_tiles import _AT_ONCE, layer_of
 from tensorgrad.node import new
 from tensorgrad.ops.attention_tiles import KEPT, tiles
+from tensorgrad.ops.linear_tiles import _AT_ONCE, layer_of
+from tensorgrad.pieces import row_pieces
 
 
 class Handle(NamedTuple):
@@ -266,4 +266,4 @@ def _of_tiles(B: int, H: int, T: int, E: int) -> _Tiles:
 
 def _at_once(rows: int, n: int) -> int:
     """How many rows of n numbers an operation takes at one time."""
-    return min(rows, next(row_blocks((rows, n))).stop)
+    return min(rows, next(row_pieces((rows, n))).stop)

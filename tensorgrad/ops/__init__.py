@@ -19,5 +19,6 @@ What they share:
     targets, classes    the arguments of losses; which class each row is to have: of networks
     chance              what is left out at random: of networks
     attention_tiles     attention on arrays, a tile of its scores at a time: attention
+    linear_tiles        a linear layer on arrays, a tile of its result at a time: linear_cross_entropy
     erf                 the error function on arrays: functions, activations
 """

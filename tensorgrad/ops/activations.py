@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.blocks import elementwise
 from tensorgrad.errors import DtypeError
 from tensorgrad.node import ArrayNode, operand, quiet, record
 from tensorgrad.ops import arithmetic, functions
@@ -27,6 +26,7 @@ from tensorgrad.ops.operands import (
     masked,
     widened,
 )
+from tensorgrad.pieces import elementwise
 from tensorgrad.settings import real
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.blocks import row_blocks
 from tensorgrad.dtypes import is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, new, operand, quiet, record
@@ -21,6 +20,7 @@ from tensorgrad.ops.shape import reshape
 from tensorgrad.ops.softmax import log_softmax
 from tensorgrad.ops.targets import check_reduction
 from tensorgrad.ops.transposing import permute
+from tensorgrad.pieces import row_pieces
 from tensorgrad.settings import real
 from tensorgrad.sums import sum_over
 
@@ -100,15 +100,15 @@ def _fused(x: ArrayNode, chosen: Chosen, reduction: str, smoothing: float) -> Te
     count, classes = rows.shape
     largest, totals = np.empty((2, count), run)
     losses, spread = np.empty((2, count), run)
-    for block in row_blocks(rows.shape):
-        scores = rows[block].astype(run, copy=False)
-        largest[block] = scores.max(axis=1, initial=-np.inf)
-        exps = scores - largest[block, None]
-        losses[block] = -exps[np.arange(len(exps)), chosen.classes[block]]
+    for piece in row_pieces(rows.shape):
+        scores = rows[piece].astype(run, copy=False)
+        largest[piece] = scores.max(axis=1, initial=-np.inf)
+        exps = scores - largest[piece, None]
+        losses[piece] = -exps[np.arange(len(exps)), chosen.classes[piece]]
         if smoothing:
-            spread[block] = -(exps @ chosen.each_class(classes))
+            spread[piece] = -(exps @ chosen.each_class(classes))
         np.exp(exps, out=exps)
-        totals[block] = sum_over(exps, 1)
+        totals[piece] = sum_over(exps, 1)
     logs = np.log(totals)
     losses += logs
     losses *= chosen.weights
@@ -129,15 +129,15 @@ def _fused(x: ArrayNode, chosen: Chosen, reduction: str, smoothing: float) -> Te
         sums = sums / totals
         rows = _rows_of(a)
         sent = np.empty(rows.shape, a.dtype)
-        for block in row_blocks(rows.shape):
-            part = np.subtract(rows[block], largest[block, None], out=sent[block] if a.dtype == run else None)
+        for piece in row_pieces(rows.shape):
+            part = np.subtract(rows[piece], largest[piece, None], out=sent[piece] if a.dtype == run else None)
             np.exp(part, out=part)
-            part *= sums[block, None]
+            part *= sums[piece, None]
             if smoothing:
-                part -= at_all[block, None] * each_class
-            part[np.arange(len(part)), chosen.classes[block]] -= at_class[block]
+                part -= at_all[piece, None] * each_class
+            part[np.arange(len(part)), chosen.classes[piece]] -= at_class[piece]
             if part.dtype != sent.dtype:
-                sent[block] = part
+                sent[piece] = part
         if chosen.live is not None:
             sent[~chosen.live] = 0
         return _back(sent, a.shape)

@@ -10,13 +10,13 @@ import numpy as np
 
 from tensorgrad.dtypes import common_dtype, is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
-from tensorgrad.linear_tiles import Layer, add_parts, layer_of, tiles
 from tensorgrad.node import ArrayNode, operand, quiet, record_joint
 from tensorgrad.noise import warn
 from tensorgrad.ops.classes import Chosen, choose
 from tensorgrad.ops.cross_entropy import composed_twin, cross_entropy
 from tensorgrad.ops.keys import positions
 from tensorgrad.ops.linear import linear
+from tensorgrad.ops.linear_tiles import Layer, add_parts, layer_of, tiles
 from tensorgrad.ops.operands import composed, is_lifted
 from tensorgrad.ops.shape import reshape
 from tensorgrad.ops.targets import check_reduction

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorgrad import lift
-from tensorgrad.blocks import row_blocks
 from tensorgrad.dtypes import is_differentiable, sum_dtype
 from tensorgrad.errors import DtypeError, ShapeError
 from tensorgrad.node import ArrayNode, operand, quiet, record, record_joint
@@ -20,6 +19,7 @@ from tensorgrad.ops.functions import sqrt
 from tensorgrad.ops.norms import vector_norm
 from tensorgrad.ops.operands import apply, composed, is_lifted, pair
 from tensorgrad.ops.reduce import mean
+from tensorgrad.pieces import row_pieces
 from tensorgrad.settings import real
 from tensorgrad.sums import sum_over
 
@@ -52,16 +52,16 @@ def layer_norm(
     ones = np.full(n, each, run)  # a product with it is a mean, and faster than mean()
     kept = np.empty((3, len(rows), 1), run)  # of each row, for the backward pass: it computes the rest anew
     out = np.empty(rows.shape, dtype)
-    for block in row_blocks(rows.shape):
-        center, rest, inverse = kept[:, block]
-        x = np.ascontiguousarray(rows[block], run)  # of strided numbers a product adds one after the other
+    for piece in row_pieces(rows.shape):
+        center, rest, inverse = kept[:, piece]
+        x = np.ascontiguousarray(rows[piece], run)  # of strided numbers a product adds one after the other
         np.matmul(x, ones, out=center[:, 0])
-        y = np.subtract(x, center, out=out[block] if dtype == run else None)
+        y = np.subtract(x, center, out=out[piece] if dtype == run else None)
         np.matmul(y, ones, out=rest[:, 0])
         y -= rest
         np.divide(1, np.sqrt(_dots(y, y) * each + run.type(eps)), out=inverse)
         y *= inverse
-        _finish(y, w, b, out, block)
+        _finish(y, w, b, out, piece)
     a, w, biased = operands[0]._data, operands[1]._data if w is not None else None, b is not None
     rows_shape, wanted = rows.shape, operands[0]._requires_grad
 
@@ -71,13 +71,13 @@ def layer_norm(
         slopes = np.empty(rows_shape, a.dtype)
         of_weight, of_bias = [], []
         x = None
-        for block in row_blocks(rows_shape):
-            center, rest, inverse = kept[:, block]
-            part = g[block].astype(run, copy=False)
+        for piece in row_pieces(rows_shape):
+            center, rest, inverse = kept[:, piece]
+            part = g[piece].astype(run, copy=False)
             x = np.empty(part.shape, run) if x is None else x[: len(part)]  # in the last one's place
-            np.subtract(rows[block], center, out=x)
+            np.subtract(rows[piece], center, out=x)
             x -= rest
-            slope = np.multiply(part, inverse, out=slopes[block] if a.dtype == run else None)
+            slope = np.multiply(part, inverse, out=slopes[piece] if a.dtype == run else None)
             if scale is not None:
                 of_weight.append(_down(slope, x))
                 slope *= scale
@@ -88,7 +88,7 @@ def layer_norm(
                 slope -= (slope @ ones)[:, None]
                 slope -= x
                 if a.dtype != run:
-                    slopes[block] = slope
+                    slopes[piece] = slope
         sums = ([] if scale is None else [of_weight]) + ([of_bias] if biased else [])
         sent = [_summed(found, n, run).reshape(shape) for found in sums]
         return [slopes.reshape(a.shape) if wanted else None, *sent]
@@ -128,11 +128,11 @@ def rms_norm(
     n = rows.shape[1]
     share = 1 / n if n else 0.0
     out, inverse = np.empty(rows.shape, dtype), np.empty((len(rows), 1), run)
-    for block in row_blocks(rows.shape):
-        x = np.ascontiguousarray(rows[block], run)
-        inverse[block] = 1 / np.sqrt(_dots(x, x) * share + run.type(eps))
-        y = np.multiply(x, inverse[block], out=out[block] if dtype == run else None)
-        _finish(y, w, None, out, block)
+    for piece in row_pieces(rows.shape):
+        x = np.ascontiguousarray(rows[piece], run)
+        inverse[piece] = 1 / np.sqrt(_dots(x, x) * share + run.type(eps))
+        y = np.multiply(x, inverse[piece], out=out[piece] if dtype == run else None)
+        _finish(y, w, None, out, piece)
     a, w = operands[0]._data, operands[1]._data if w is not None else None
     rows_shape, wanted = rows.shape, operands[0]._requires_grad
 
@@ -141,16 +141,16 @@ def rms_norm(
         scale = None if w is None else w.reshape(-1).astype(run, copy=False)
         slopes = np.empty(rows_shape, a.dtype)
         sums = []
-        for block in row_blocks(rows_shape):
-            x, times = np.ascontiguousarray(rows[block], run), inverse[block]
-            slope = np.multiply(g[block].astype(run, copy=False), times, out=slopes[block] if a.dtype == run else None)
+        for piece in row_pieces(rows_shape):
+            x, times = np.ascontiguousarray(rows[piece], run), inverse[piece]
+            slope = np.multiply(g[piece].astype(run, copy=False), times, out=slopes[piece] if a.dtype == run else None)
             if scale is not None:
                 sums.append(_down(slope, x))
                 slope *= scale
             if wanted:
                 slope -= x * (_dots(slope, x) * share * times * times)
                 if a.dtype != run:
-                    slopes[block] = slope
+                    slopes[piece] = slope
         sent = [] if scale is None else [_summed(sums, n, run).reshape(shape)]
         return [slopes.reshape(a.shape) if wanted else None, *sent]
 
@@ -215,14 +215,14 @@ def _arrays(
     return rows, rest[0] if weighted else None, rest[-1] if len(rest) > weighted else None, run
 
 
-def _finish(y: np.ndarray, w: np.ndarray | None, b: np.ndarray | None, out: np.ndarray, block: slice) -> None:
+def _finish(y: np.ndarray, w: np.ndarray | None, b: np.ndarray | None, out: np.ndarray, piece: slice) -> None:
     """Scale and shift the normalised rows `y` in place, and put them into `out`, if they are not part of it."""
     if w is not None:
         y *= w
     if b is not None:
         y += b
     if y.dtype != out.dtype:
-        out[block] = y
+        out[piece] = y
 
 
 def _dots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -238,7 +238,7 @@ def _down(x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
 
 
 def _summed(sums: list[np.ndarray], n: int, dtype: np.dtype) -> np.ndarray:
-    """The sum of the sums of blocks of rows, of length n."""
+    """The sum of the sums of pieces of rows, of length n."""
     if len(sums) == 1:
         return sums[0]
     return sum_over(np.array(sums), 0) if sums else np.zeros(n, dtype)

@@ -1,6 +1,6 @@
 """The result of a linear layer tile by tile, for a loss that needs all of it and must not hold it; and its gradients.
 
-A tile is some rows at some outputs, which are classes here: that loss is `ops.linear_cross_entropy`.
+A tile is some rows at some outputs, which are classes here: that loss is `linear_cross_entropy`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tensorgrad.node import ArrayNode
+from tensorgrad.pieces import slices
 from tensorgrad.sums import sum_over
 
 _AT_ONCE = 2**22
@@ -72,20 +73,15 @@ def tiles(layer: Layer) -> Iterator[Tile]:
     count, classes = len(layer.rows), len(layer.matrix)
     high, wide = min(layer.tile[0], count), min(layer.tile[1], classes)
     buffer = np.empty(high * wide, layer.dtype)
-    for r in _slices(count, high):
+    for r in slices(count, high):
         rows = layer.rows[r].astype(layer.dtype, copy=False)
-        for c in _slices(classes, wide):
+        for c in slices(classes, wide):
             matrix = layer.matrix[c].astype(layer.dtype, copy=False)
             scores = buffer[: len(rows) * len(matrix)].reshape(len(rows), len(matrix))
             np.matmul(rows, matrix.T, out=scores)
             if layer.bias is not None:
                 scores += layer.bias[c]
             yield Tile(r, c, rows, matrix, scores)
-
-
-def _slices(length: int, step: int) -> Iterator[slice]:
-    step = max(step, 1)
-    return (slice(i, min(i + step, length)) for i in range(0, length, step))
 
 
 def add_parts(sent: list[np.ndarray | None], tile: Tile) -> None:
@@ -107,5 +103,5 @@ def _add_product(out: np.ndarray, a: np.ndarray, b: np.ndarray, is_first: bool) 
     if is_first:  # no array between
         np.matmul(a, b, out=out)
         return
-    for part in _slices(len(out), _AT_ONCE // max(out.shape[1], 1)):  # or the array between may be of the weight's size
+    for part in slices(len(out), _AT_ONCE // max(out.shape[1], 1)):  # or the array between may be of the weight's size
         out[part] += a[part] @ b

@@ -11,12 +11,16 @@ _SIZE = 131072
 """Elements in a piece: 512 KiB of float32."""
 
 
-def row_blocks(shape: tuple[int, ...], at_least: int = 1) -> Iterator[slice]:
-    """Slices that cover the rows of a matrix of `shape`, `at_least` as many rows in each, except in the last."""
+def slices(length: int, step: int) -> Iterator[slice]:
+    """Slices that cover an axis of `length`, `step` places in each (1 at least), except in the last."""
+    step = max(step, 1)
+    return (slice(start, min(start + step, length)) for start in range(0, length, step))
+
+
+def row_pieces(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Slices that cover the rows of a matrix of `shape`, with about as many elements in each as a piece has."""
     rows, n = shape
-    step = max(at_least, _SIZE // max(n, 1))
-    for start in range(0, rows, step):
-        yield slice(start, start + step)
+    return slices(rows, _SIZE // max(n, 1))
 
 
 def elementwise(formula: Callable[..., np.ndarray], dtype: np.dtype, *arrays: np.ndarray) -> np.ndarray:
@@ -26,7 +30,6 @@ def elementwise(formula: Callable[..., np.ndarray], dtype: np.dtype, *arrays: np
     if flat[0].size <= _SIZE:
         return formula(*flat).astype(dtype, copy=False).reshape(shape)
     out = np.empty(flat[0].size, dtype)
-    for start in range(0, out.size, _SIZE):
-        piece = slice(start, start + _SIZE)
+    for piece in slices(out.size, _SIZE):
         out[piece] = formula(*[a[piece] for a in flat])
     return out.reshape(shape)
