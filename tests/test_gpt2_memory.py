@@ -89,9 +89,7 @@ def test_the_process_grows_by_what_its_arrays_are_also_where_earlier_ones_were_f
     monkeypatch.setattr(measured, "_LONG", 0.0)
     shape = Shape(tokens=128, batch=4, blocks=2, heads=4, width=128, vocabulary=2_000, context=128)
     model = measured.new_model(shape)
-    np.ones(
-        20_000_000, np.int8
-    )  # the allocator of glibc maps arrays up to a size that it has seen freed no longer apart
+    np.ones(20_000_000, np.int8)  # glibc's allocator keeps arrays up to a size that it has seen freed
     earlier = [np.ones(500_000, np.int8) for _ in range(100)]
     last = np.ones(500_000, np.int8)  # so that they are not at the end of the heap
     del earlier
