@@ -7,10 +7,12 @@ import json
 import math
 import subprocess
 import sys
+import time
 import tracemalloc
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -561,6 +563,17 @@ def test_the_peak_is_within_a_tenth_of_what_the_process_measures():
     assert peak == pytest.approx(grown, rel=0.1)
 
 
+def test_peaks_in_several_threads_do_not_disturb_each_other():
+    losses = [(leaf(400, 400).tanh() * leaf(400, 400)).sum() for _ in range(2)]
+    for loss in losses:  # a pass that takes a while, in which the other thread could begin and end its own
+        loss._prev[0].register_hook(lambda g: time.sleep(0.02))
+    alone = viz.memory(losses[0], peak=True).added
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda loss: viz.memory(loss, peak=True).added, losses * 2))
+    assert found == [pytest.approx(alone, rel=0.05)] * 4
+    assert not tracemalloc.is_tracing()
+
+
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
@@ -583,6 +596,23 @@ def test_what_has_no_graph_is_refused():
         viz.memory(loss, model=3)
     with pytest.raises(UserError, match=r"optimizer= takes an optimizer of tensorgrad.optim, got a str"):
         viz.memory(loss, optimizer="adam")
+    with pytest.raises(UserError, match="got the class Linear itself: give an object of it"):
+        viz.memory(loss, model=nn.Linear)
+    other = type("Other", (), {"parameters": lambda self: [np.ones(2)], "state": {1: 2}})()  # as of another library
+    with pytest.raises(UserError, match=r"among the parameters of this Other is a numpy.ndarray"):
+        viz.memory(loss, model=other)
+    with pytest.raises(UserError, match=r"an optimizer of tensorgrad.optim, got a Other"):
+        viz.memory(loss, optimizer=other)
+    for by in ("ops", None):
+        with pytest.raises(UserError, match="by op, module or shape, got"):
+            viz.memory(loss).table(by)
+        with pytest.raises(UserError, match="by op, module or shape, got"):
+            viz.memory(loss).groups(by)
+    halted = x.tanh()
+    halted.register_hook(lambda g: tracemalloc.stop())
+    with pytest.raises(UserError, match="a hook or a rule has stopped tracemalloc"):
+        viz.memory(halted.sum(), peak=True)
+    assert x._held_grad is None
     with pytest.raises(UserError, match="add peak=True"):
         viz.memory(loss, retain_graph=False)
     with pytest.raises(RuntimeError, match="gradient"):

@@ -73,7 +73,7 @@ def draw_depth(
         raise UserError(f"there is no quantity {quantity!r}: take {', '.join(QUANTITIES)}")
     given = _by_name(curves)
     drawn = [_curve(name, getattr(depth, quantity), colours, place) for place, (name, depth) in enumerate(given)]
-    head = clip(visible(title), _LONGEST_TITLE)
+    head = clip(visible(str(title)), _LONGEST_TITLE)
     return paper.save(_draw(drawn, [depth for _, depth in given], QUANTITIES[quantity], head, colours), path)
 
 

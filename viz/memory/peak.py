@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import tracemalloc
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,8 +14,11 @@ import numpy as np
 from micrograd.backprop import Node, chain_rule, deliver
 from tensorgrad import lean
 from tensorgrad.node import ArrayNode
+from viz.errors import UserError
 from viz.memory.measure import Piece
 from viz.passes import empty_gradients
+
+_one_at_a_time = threading.RLock()
 
 
 class Released:
@@ -73,6 +77,8 @@ def added_by_backward(
         released.before = look
         try:
             deliver(chain_rule(root, seed, done=done))
+            if not tracemalloc.is_tracing():
+                raise UserError("a hook or a rule has stopped tracemalloc, which measures the peak")
             look()
         finally:
             released.before = _nothing
@@ -92,12 +98,14 @@ def _marks_kept(order: Sequence[Node]) -> Iterator[None]:
 
 @contextmanager
 def _tracing() -> Iterator[None]:
-    """Let tracemalloc count inside, and stop it afterwards unless it did before."""
-    was = tracemalloc.is_tracing()
-    if not was:
-        tracemalloc.start()
-    try:
-        yield
-    finally:
+    """Let tracemalloc count inside, and stop it afterwards unless it did before; for one thread at a time, as there is
+    one count."""
+    with _one_at_a_time:
+        was = tracemalloc.is_tracing()
         if not was:
-            tracemalloc.stop()
+            tracemalloc.start()
+        try:
+            yield
+        finally:
+            if not was:
+                tracemalloc.stop()

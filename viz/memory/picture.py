@@ -58,7 +58,7 @@ def draw_memory(
     given = _by_name(memories)
     written = unit_for(max(max(memory.total, memory.peak or 0) for _, memory in given))
     parts = _parts([memory for _, memory in given], colours)
-    head = clip(visible(title), _LONGEST_TITLE)
+    head = clip(visible(str(title)), _LONGEST_TITLE)
     if isinstance(memories, Memory):
         bars = [(part.name, [part]) for part in parts[0]]
         return paper.save(_draw(bars, [None] * len(bars), written, head, _totals(memories, written), colours), path)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from viz.errors import UserError
 from viz.memory import table
 from viz.memory.paths import OUTSIDE
 from viz.memory.sizes import unit_for
@@ -179,7 +180,9 @@ class Memory:
         return self._groups(lambda row: shape_text(row.shape, row.dtype), (shape for _, _, shape in self.operations))
 
     def groups(self, by: By, *, alike: bool = False) -> list[Group]:
-        """`by_op()`, `by_module()` or `by_shape()`, by name."""
+        """`by_op()`, `by_module()` or `by_shape()`, by name. Raises UserError for another."""
+        if by not in ("op", "module", "shape"):
+            raise UserError(f"memory is told by op, module or shape, got {by!r}")
         return self.by_module(alike=alike) if by == "module" else self.by_op() if by == "op" else self.by_shape()
 
     def _groups(self, name: Callable[[Row], str], operations: Iterable[str]) -> list[Group]:

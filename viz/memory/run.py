@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from micrograd import Value
 from micrograd.backprop import Node, topological_order
 from tensorgrad.lean import in_graph
 from tensorgrad.node import ArrayNode
+from tensorgrad.optim import Optimizer
 from viz.errors import UserError
 from viz.graph import check_node
 from viz.memory.measure import Pieces, gradient_rows, optimizer_rows, rows
@@ -90,7 +91,7 @@ def _values(nodes: Iterable[Node]) -> list[Value]:
 def _remembered(optimizer: Any) -> list[Row]:
     if optimizer is None:
         return []
-    if not isinstance(getattr(optimizer, "state", None), Mapping):
+    if not isinstance(optimizer, Optimizer):
         raise UserError(f"optimizer= takes an optimizer of tensorgrad.optim, got a {type(optimizer).__name__}")
     return optimizer_rows(optimizer)
 
@@ -112,9 +113,19 @@ def _root(loss: Any) -> Node:
 def _parameters(model: Any) -> list[Node] | None:
     if model is None:
         return None
+    if isinstance(model, type):
+        raise UserError(f"model= takes a Module, got the class {model.__name__} itself: give an object of it")
     if not callable(getattr(model, "parameters", None)):
         raise UserError(f"model= takes a Module, with parameters(), got a {type(model).__name__}")
-    return list(model.parameters())
+    found = list(model.parameters())
+    for each in found:
+        if not isinstance(each, Node):
+            kind = type(each)
+            raise UserError(
+                f"model= takes a Module of tensorgrad.nn or micrograd.nn, and among the parameters of this "
+                f"{type(model).__name__} is a {kind.__module__}.{kind.__name__}"
+            )
+    return found
 
 
 def _operations(order: Sequence[Node], paths: Paths) -> tuple[tuple[str, str, str], ...]:

@@ -30,7 +30,8 @@ def table(memory: Memory, by: Sequence[By]) -> str:
     """The totals, then what the graph keeps, in one table for each of `by`."""
     written = unit_for(max(memory.total, memory.peak or 0))
     parts = [_totals(memory, written)]
-    parts += [_groups(_HEADS[each], memory.groups(each, alike=True), written) for each in by]
+    grouped = [(each, memory.groups(each, alike=True)) for each in by]
+    parts += [_groups(_HEADS[each], groups, written) for each, groups in grouped]
     return "\n\n".join("\n".join(part) for part in parts)
 
 

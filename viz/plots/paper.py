@@ -66,7 +66,7 @@ THEMES = tuple(_THEMES)
 
 def theme_of(name: str) -> Theme:
     """The theme of that name. Raises UserError for another name."""
-    if name not in _THEMES:
+    if not isinstance(name, str) or name not in _THEMES:
         raise UserError(f"there is no theme {name!r}: take {' or '.join(_THEMES)}")
     return _THEMES[name]
 
