@@ -116,6 +116,11 @@ def is_passing() -> bool:
     return bool(_open_passes)
 
 
+def began_at(node: Node) -> bool:
+    """Whether a backward pass is open that began at this node, in any thread."""
+    return any(order[-1] is node for order in list(_open_passes.values()))
+
+
 def _refuse_overlap(order: list[Node]) -> None:
     ours = {node for node in order if node._prev}
     for other in list(_open_passes.values()):
@@ -322,6 +327,8 @@ def _measure(node: Node) -> list[tuple[Node, Any]]:
 @contextmanager
 def gradients_kept(nodes: Iterable[Node]) -> Iterator[None]:
     """After the `with`, these nodes have the gradients that they had before. Inside they start empty."""
+    nodes = list(nodes)
+    nodes += [node._stand_in for node in nodes if node._stand_in is not None]
     kept = [(node, node._held_grad, node._live) for node in nodes]
     try:
         for node, _, _ in kept:

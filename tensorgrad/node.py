@@ -15,7 +15,7 @@ from weakref import WeakSet, ref
 
 import numpy as np
 
-from micrograd.backprop import Node, is_passing, move_hooks, topological_order
+from micrograd.backprop import Node, began_at, is_passing, move_hooks, topological_order
 from micrograd.scopes import current_scope, open_scopes
 from tensorgrad import checks, cuts, lean, lift, selection, sharing, versions
 from tensorgrad.dtypes import is_differentiable, rank, scalar_dtype
@@ -93,7 +93,7 @@ class ArrayNode(Node):
         """The gradient. Warns where it is None although a backward pass has been run: that pass did not come here."""
         grad = self._grad
         if grad is None:
-            if self._stand_in is not None and self._prev and self._stand_in._grad is not None:
+            if self._stand_in is not None and self._is_handle() and self._stand_in._grad is not None:
                 return self._stand_in.grad
             if self._requires_grad and self._time < clock.last_pass and not is_passing():
                 warn(_no_gradient(self))
@@ -172,7 +172,7 @@ class ArrayNode(Node):
     def _moved(self) -> Tensor:
         """A node that takes this one's place in the graph below it, so that this one can become another's result."""
         old = new(self._data, self._op, self._prev, self._rules, self._requires_grad)
-        old._grad, old._time, old._scope = self._grad, self._time, self._scope
+        old._grad, old._time, old._scope, old._used = self._grad, self._time, self._scope, self._used
         move_hooks(self, old)
         self._received_as(old)
         return old
@@ -184,10 +184,15 @@ class ArrayNode(Node):
         self._scope = result._scope
         self._grad = self._stand_in = self._receivers = None
 
+    def _is_handle(self) -> bool:
+        """Whether its gradient is that of what stands for it: not a leaf's, and not while it is itself what a pass
+        began at (as viz does, to show its data)."""
+        return bool(self._prev) and not began_at(self)
+
     @grad.setter
     def grad(self, value: Any) -> None:
-        if self._stand_in is not None and self._prev and not is_passing():  # in a pass it may be a root itself
-            self._stand_in.grad = value
+        if self._stand_in is not None and self._is_handle():
+            self._grad, self._stand_in.grad = None, value
             return
         if value is None:
             self._grad = None
@@ -232,6 +237,8 @@ class ArrayNode(Node):
     @quiet
     def _vjp(self) -> list[tuple[Node, np.ndarray]]:
         g = self._grad
+        if g is None and self._stand_in is not None:  # asked outside of a pass
+            g = self._stand_in._grad
         if self._rules is None:
             self._warn_no_rule()
             return []

@@ -84,7 +84,7 @@ class Tensor(Operators):
                 raise TypeError(f"the operands in _prev must be Tensors, got a {type(parent).__name__}")
         tracked = is_grad_enabled() and (requires_grad or any(parent.requires_grad for parent in parents))
         if tracked:
-            self._prev, self._op, self._rules = parents, op, None
+            self._prev, self._op, self._rules = tuple(map(lean.in_graph, parents)), op, None
             for parent in parents:
                 parent._used += 1
             if lift.active():

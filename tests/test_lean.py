@@ -14,6 +14,7 @@ import pytest
 
 import tensorgrad as tg
 import tensorgrad.nn.functional as F
+import viz
 from micrograd.backprop import topological_order
 from tensorgrad.errors import ChangedError
 from tensorgrad.models import GPT, GPTConfig
@@ -546,6 +547,51 @@ def test_a_hook_gives_a_gradient_to_an_unselected_branch_of_a_lean_graph() -> No
         loss = tg.where(tg.tensor([False, True]), y * 1, y.detach()).sum()
     loss.backward()
     assert x.grad.tolist() == [np.inf, 0.25]  # without the hook, 0: see `selection`
+
+
+def test_an_assignment_of_what_was_used_outside_of_the_lean_graph_counts_each_use_once() -> None:
+    found = []
+    for lean in (False, True):
+        x = tg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        y = x * 1.5
+        z = y * y
+        with tg.lean_graph() if lean else tg.enable_grad():
+            y[0] = z[1] * 2
+        ((y * y).sum() + (z * z).sum()).backward()
+        found.append(x.grad)
+    np.testing.assert_array_equal(*found)
+
+
+def test_rules_of_the_users_own_that_are_assigned_between_uses_in_lean_graphs() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    with tg.lean_graph():
+        y = x * 2
+        first = (y * 3).sum()
+        own = tg.Tensor(y.data * 5, _prev=(y,), _op="own")
+
+        def rule() -> None:
+            y.grad += 5 * own.grad
+
+        own._backward = rule
+        loss = first + own.sum()
+    loss.backward(keep_grads=True)
+    assert y.grad.tolist() == [8, 8]
+    assert x.grad.tolist() == [16, 16]
+
+
+def test_a_graph_whose_root_was_used_in_a_lean_graph_is_shown_and_its_gradients_stay() -> None:
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    loss = (y * y).sum()
+    with tg.lean_graph():
+        _ = loss * 2
+    loss.backward()
+    for _ in range(2):
+        assert viz.trace(loss).grads["n4"] == 1
+        assert viz.step(loss).html
+        assert (loss.grad.tolist(), y.grad.tolist(), x.grad.tolist()) == (1, [4, 8], [8, 16])
+    loss.backward()
+    assert x.grad.tolist() == [16, 32]
 
 
 def test_explain_finds_a_root_that_was_used_in_a_lean_graph() -> None:
