@@ -39,6 +39,8 @@ loss = make()
 rows = net(torch.ones(64, 256))
 with no_grad():
     constant = make()
+async def later():
+    return make()
 """
 
 
@@ -46,6 +48,7 @@ with no_grad():
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("net.py").write_text(FILE)
+    Path("folder.png").mkdir()
     return tmp_path
 
 
@@ -111,6 +114,9 @@ def test_single_numbers_have_bytes_a_node():
         (("net.py", "--model", "optimizer"), "there is no model optimizer"),
         (("net.py", "--theme", "dark"), "--theme is for the picture"),
         (("net.py", "-o", "x.txt"), "'x.txt' names no picture's format"),
+        (("net.py", "-o", "folder.png"), "cannot write folder.png: it is a folder"),
+        (("net.py", "-o", "net.py/a/x.png"), "cannot write net.py/a/x.png: net.py is a file, not a folder"),
+        (("net.py:later",), "net.py:later returned a coroutine, not a Value or Tensor"),
         (("net.py", "--json", "--by", "op"), "leave one of them out"),
         (("net.py", "--by", "size"), "invalid choice"),
         (("a", "a=2"), "this is a leaf"),
@@ -121,7 +127,7 @@ def test_bad_input_is_one_line(file, arguments, told):
     status, out, err = run("memory", *arguments)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert told in err
-    assert [path.name for path in file.iterdir() if path.suffix != ".py"] in ([], ["__pycache__"])
+    assert {path.name for path in file.iterdir()} - {"__pycache__"} == {"net.py", "folder.png"}
 
 
 def test_without_matplotlib_it_says_so_before_the_work(file, monkeypatch):

@@ -16,21 +16,12 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
 
     Raises UserError where the folder cannot be made or written to, or `path` is a folder or a device.
     """
-    if os.fspath(path).endswith(_SEPARATORS):
-        raise UserError(f"cannot write {path}: it names a folder; name a file in it")
+    check_place(path)
     path = Path(path)
-    if "\0" in str(path):
-        raise UserError(f"cannot write {str(path)!r}: no file's name holds a zero byte")
     target = Path(os.path.realpath(path))  # a link stays one, and what it points to is replaced
     data = content.encode() if isinstance(content, str) else content
     temporary = None
     try:
-        if target.is_dir():
-            raise UserError(f"cannot write {path}: it is a folder; name a file in it")
-        if target.exists() and not target.is_file():
-            raise UserError(f"cannot write {path}: it is a device or a pipe, which cannot be replaced as a whole")
-        if path.parent.exists() and not path.parent.is_dir():
-            raise UserError(f"cannot write {path}: {path.parent} is a file, not a folder")
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".plusequals-", suffix=".tmp")
@@ -45,6 +36,22 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
             raise UserError(f"cannot write {path}: {error.strerror or error}") from error
         raise
     return path
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise UserError where no file can be at `path`, before anything is done for it: it is a folder or a device, or
+    what it is in is no folder."""
+    if os.fspath(path).endswith(_SEPARATORS):
+        raise UserError(f"cannot write {path}: it names a folder; name a file in it")
+    if "\0" in os.fspath(path):
+        raise UserError(f"cannot write {os.fspath(path)!r}: no file's name holds a zero byte")
+    if os.path.isdir(path):
+        raise UserError(f"cannot write {path}: it is a folder; name a file in it")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise UserError(f"cannot write {path}: it is a device or a pipe, which cannot be replaced as a whole")
+    around = next((each for each in Path(path).parents if os.path.lexists(each)), None)
+    if around is not None and not os.path.isdir(around):
+        raise UserError(f"cannot write {path}: {around} is a file, not a folder")
 
 
 def _umask() -> int:

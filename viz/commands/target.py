@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from inspect import iscoroutine
 from types import ModuleType
 from typing import Any, Literal
 
@@ -63,6 +64,8 @@ class Target:
             return self.variable
         root = self.program(*self.operands())
         if not isinstance(root, Node):
+            if iscoroutine(root):
+                root.close()  # which would otherwise complain, much later, that nobody awaited it
             raise UserError(f"{self.title} returned {describe(root)}")
         return root
 

@@ -72,9 +72,11 @@ def theme_of(name: str) -> Theme:
 
 
 def check_suffix(path: str | os.PathLike[str]) -> None:
-    """Raise UserError for a file's name that says no format, and where matplotlib, which draws it, is not installed."""
+    """Raise UserError for a file's name that says no format, for a place where no file can be, and where matplotlib,
+    which draws it, is not installed."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise UserError(f"{str(path)!r} names no picture's format: end it in {', '.join(SUFFIXES[:-1])} or .pdf")
+    files.check_place(path)
     module("figure")
 
 
