@@ -150,9 +150,12 @@ class ArrayNode(Node):
         """With all that it was computed from; operands first, since a graph may be deeper than Python's stack."""
         for node in topological_order(self):
             if id(node) not in memo:
-                memo[id(node)] = object.__new__(type(node))
-                self._take(memo[id(node)], deepcopy(node.__getstate__(), memo))
-                node._received_as(memo[id(node)])
+                twin = memo[id(node)] = object.__new__(type(node))
+                if node._memory is not None:  # one element, whatever the shape: a copy would have them all
+                    memo[id(node._data)] = node._data
+                    twin._memory = node._memory
+                self._take(twin, deepcopy(node.__getstate__(), memo))
+                node._received_as(twin)
         return memo[id(self)]
 
     @staticmethod

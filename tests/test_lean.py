@@ -20,6 +20,7 @@ from micrograd.backprop import topological_order
 from tensorgrad.errors import ChangedError
 from tensorgrad.models import GPT, GPTConfig
 from tensorgrad.utils.checkpoint import checkpoint
+from tensorgrad.versions import owner
 from viz.cli import main
 
 CONFIG = GPTConfig(vocabulary=11, context=6, blocks=2, heads=2, width=8, dropout=0.2)
@@ -346,6 +347,16 @@ def test_nothing_computes_with_what_a_lean_graph_has_not_kept(operation: Callabl
         loss = ((x * 3) * tg.tensor([1.0, 5.0])).sum()
     with pytest.raises(RuntimeError, match="lean graph, which keeps no data"):
         operation(loss._prev[0]._prev[place])
+
+
+def test_a_copy_of_a_lean_graph_has_no_data_either() -> None:
+    x = tg.tensor(np.ones(1000), requires_grad=True)
+    with tg.lean_graph():
+        loss = (x * 2).sum()
+    twin = deepcopy(loss)._prev[0]
+    assert owner(twin._data).nbytes == 8
+    with pytest.raises(RuntimeError, match="lean graph, which keeps no data"):
+        _ = twin * 2
 
 
 def test_a_lean_graph_makes_no_reference_cycles() -> None:
