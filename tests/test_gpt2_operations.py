@@ -34,7 +34,7 @@ class Found(NamedTuple):
 
 CUT = Shape(tokens=700, batch=2, heads=2, width=128, vocabulary=4_500)
 """Scores of attention in several tiles; those of the chunked loss, too, by rows and by classes."""
-SHORT = Shape(tokens=100, batch=5, heads=8, width=96, vocabulary=700)
+SHORT = Shape(tokens=100, batch=5, heads=2, width=96, vocabulary=700)
 """Attention keeps its weights, gelu and layer norm take all at once, the token table is a small part."""
 
 Case = tuple[tuple[int, ...], Callable, Callable]

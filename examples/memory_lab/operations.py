@@ -114,10 +114,9 @@ class Operations:
         def compute() -> tuple[Ghost, ...]:
             rows = [memory.array(B, H, T, name="of each row of scores the largest, and the total") for _ in range(2)]
             out = memory.array(B, T, C, name="attention's result")
-            if keeps_weights:
-                return out, *rows, memory.array(scores.all, name="weights of attention, in tiles")
-            memory.passing(4 * (scores.most + scores.queries) + 2 * scores.late)
-            return out, *rows
+            weights = [memory.array(scores.all, name="weights of attention, in tiles")] if keeps_weights else []
+            memory.passing(4 * (scores.most * (not keeps_weights) + scores.queries) + 2 * scores.late)
+            return out, *rows, *weights
 
         out, *held = self._remembered(compute)
 
