@@ -48,6 +48,10 @@ def report(given: argparse.Namespace) -> None:
     shape = asked(given, model)
     variant = Variant(given.checkpoint, given.chunked_loss, given.accumulate)
     check_sizes(shape, variant, has_weights=model is not None)
+    small = shape if any(getattr(given, field.name) is not None for field in fields(Shape)) else SMALL
+    curve = [each for each in CURVE if each.blocks_at_a_time <= small.blocks]
+    if given.picture:
+        check_some_room(small, curve)
     run = runs = None
     if given.run:
         check_room(shape, variant, has_weights=model is not None)
@@ -65,8 +69,6 @@ def report(given: argparse.Namespace) -> None:
     }
     print(plain.dumps(plain.plain(data)) if given.json else printed.report(data))
     if given.picture:
-        small = shape if any(getattr(given, field.name) is not None for field in fields(Shape)) else SMALL
-        curve = [each for each in CURVE if each.blocks_at_a_time <= small.blocks]
         found = compare.measured(small, curve, told("measures "), rounds=2)
         path = draw(small, found, given.picture, given.theme or paper.THEMES[0])
         if not given.json:
@@ -165,6 +167,17 @@ def check_room(shape: Shape, variant: Variant, has_weights: bool = False) -> Non
         f"{printed.megabytes(estimate(shape, variant).peak)} at the peak), and {printed.megabytes(there)} MB are there "
         f"({why}): {way}"
     )
+
+
+def check_some_room(shape: Shape, variants: Sequence[Variant]) -> None:
+    """Raise Refused where none of these fits."""
+    there, why = limits.available()
+    least = min(_needed(shape, each, has_weights=False) for each in variants)
+    if least > there:
+        raise Refused(
+            f"--picture: each of its runs needs {printed.megabytes(least)} MB or more, and "
+            f"{printed.megabytes(there)} MB are there ({why}): take a smaller --batch or fewer --tokens"
+        )
 
 
 def _needed(shape: Shape, variant: Variant, has_weights: bool) -> int:

@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 import gpt2_memory
-from memory_lab import compare, limits, measured, printed, table
+from memory_lab import compare, limits, measured, picture, printed, table
 from memory_lab.estimate import estimate
 from memory_lab.ghosts import Memory
 from memory_lab.variants import SIDE_BY_SIDE, Shape, Variant
@@ -264,6 +264,15 @@ def test_the_picture_of_all_variants(tmp_path, monkeypatch, run):
     assert points[0][0] == pytest.approx([1, estimate(GPT2, Variant()).saved / 1e6])
 
 
+def test_a_picture_without_plain_says_what_its_times_are_relative_to():
+    run = measured.Run(1, 2_000_000, 3_000_000, None, 1.5, 4.6, 1.25, "abc")
+    runs = {Variant(): run, Variant(True): run}
+    ground = paper.theme_of("light")
+    assert picture._figure(TINY, runs, ground).axes[0].get_xlabel().endswith("times that of plain")
+    del runs[Variant()]
+    assert picture._figure(TINY, runs, ground).axes[0].get_xlabel().endswith("the shortest: plain does not fit")
+
+
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
@@ -319,6 +328,15 @@ def test_what_cannot_fit_says_so_before_it_allocates(run, monkeypatch):
     assert "would fit, with 1,4" in err or "would fit, with 1,3" in err
     monkeypatch.setattr(limits, "available", lambda: (10**9, "a test says so"))
     assert "no row of the table fits" in run("--run")[2]
+
+
+def test_a_picture_of_what_cannot_fit_is_refused_before_it_is_measured(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(limits, "available", lambda: (100_000, "a test says so"))
+    status, out, err = run(*OPTIONS, "--picture", str(tmp_path / "curve.svg"))
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "--picture: each of its runs needs 0." in err
+    assert "are there (a test says so): " in err
 
 
 def test_what_there_is_is_the_least_of_all_limits(monkeypatch):
