@@ -151,6 +151,7 @@ def test_several_memories_are_bars_of_one_picture(tmp_path):
     text = path.read_text()
     for told in ("plain", "wider, with $its$ peak", "saved by tanh", "weights", "What is alive after the forward pass"):
         assert told in text, told
+    assert "a backward pass that begins without gradients" in text
     assert f"peak {bars['wider, with $its$ peak'].peak / 2**20:.1f} MiB" in text
     for theme in ("light", "dark"):
         assert viz.draw_memory(bars["plain"], tmp_path / f"{theme}.png", theme=theme).stat().st_size > 5_000

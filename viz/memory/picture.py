@@ -252,4 +252,4 @@ def _totals(memory: Memory, written: Callable[[int], str]) -> str:
 def _how(peaks: Sequence[int | None]) -> str:
     marked = any(peak is not None for peak in peaks)
     told = "What is alive after the forward pass."
-    return f"{told} The mark is the peak of the backward pass." if marked else told
+    return f"{told} The mark is the peak of a backward pass that begins without gradients." if marked else told
