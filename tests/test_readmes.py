@@ -218,6 +218,42 @@ def _run_python(arguments: list[str], folder: Path) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+# -- links -------------------------------------------------------------------------------------------------------------
+
+
+def anchors(text: str) -> set[str]:
+    """Those that a page with this Markdown has for its headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def dead_links(path: Path) -> list[str]:
+    """The links of a Markdown file, but for those to the web, whose file or heading is not there."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    found = []
+    for link in re.findall(r"\]\((?![a-z]+:)([^)\s]+)\)", text):
+        name, _, anchor = link.partition("#")
+        to = path.parent / name if name else path
+        if not to.exists() or (anchor and anchor not in anchors(to.read_text(encoding="utf-8"))):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(set(READMES) | set(ROOT.glob("[!.]*/*.md"))), ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_links_lead_somewhere(path):
+    assert dead_links(path) == []
+
+
+def test_a_dead_link_is_found(tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text(
+        "# GPT-2's own (`x`)\n[a](#gpt-2s-own-x) [b](#gone) [c](gone.md) [d](README.md#no) [e](https://x.org/y)\n"
+    )
+    assert dead_links(page) == ["#gone", "gone.md", "README.md#no"]
+
+
 # -- what the READMEs say is where -------------------------------------------------------------------------------------
 
 
