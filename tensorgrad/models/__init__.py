@@ -1,4 +1,4 @@
-"""Whole models, each in one file that can be read from top to bottom; and GPT-2's own weights and tokens, from files."""
+"""Whole models, each in one file that can be read from top to bottom; and GPT-2's weights and tokens, from files."""
 
 from tensorgrad.models.gpt import GPT, Attention, Block, GPTConfig, MultilayerPerceptron
 from tensorgrad.models.pretrained import save_pretrained
