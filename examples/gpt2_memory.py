@@ -21,7 +21,6 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from common.errors import Refused
-from common.output import check_output, is_page
 from common.script import Parser, ended
 from memory_lab import compare, limits, measured, printed, timing
 from memory_lab.estimate import estimate
@@ -44,7 +43,7 @@ _COMPARED = 4e8
 def report(given: argparse.Namespace) -> None:
     """Estimate, run and print, and write the file. Raises Refused and UserError for input that cannot be used."""
     check(given)
-    model = _pretrained(given.weights) if given.weights else None
+    model = None if given.weights is None else _pretrained(given.weights)
     shape = asked(given, model)
     variant = Variant(given.checkpoint, given.chunked_loss, given.accumulate)
     check_sizes(shape, variant, has_weights=model is not None)
@@ -88,7 +87,7 @@ def told(before: str) -> Callable[[str], None]:
 
     def tell(what: str) -> None:
         with suppress(OSError):  # a terminal that is gone must not end the work
-            print(f"{NAME}: {before}{what} ...", file=sys.stderr, flush=True)
+            print(f"{NAME}: {before}{what}{compare.PROGRESS}", file=sys.stderr, flush=True)
 
     return tell
 
@@ -124,9 +123,7 @@ def check(given: argparse.Namespace) -> None:
     if given.theme is not None and given.picture is None:
         raise Refused("--theme is for the picture: add --picture FILE")
     if given.picture is not None:
-        if is_page(given.picture):
-            raise Refused(f"--picture {given.picture!r}: end the name in {', '.join(paper.SUFFIXES)}")
-        check_output(given.picture)
+        paper.check_suffix(given.picture)
 
 
 def check_sizes(shape: Shape, variant: Variant, has_weights: bool = False) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import math
+import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
@@ -225,6 +226,17 @@ def test_a_run_beside_its_estimate(run, monkeypatch):
     assert found["measured"]["resident"] is None or found["measured"]["resident"] >= 0
 
 
+def test_sizes_of_one(run, monkeypatch):
+    monkeypatch.setattr(measured, "_LONG", 0.0)
+    ones = [
+        text for name in ("tokens", "blocks", "heads", "width", "vocabulary", "context") for text in (f"--{name}", "1")
+    ]
+    assert run(*ones, "--run")[0] == 0
+    status, out, _ = run(*ones, "--batch", "2", "--accumulate", "--checkpoint", "--run", "--json")
+    assert status == 0
+    assert json.loads(out)["measured"]["distance"] == 0  # the gradient is 0
+
+
 def test_compare_measures_in_processes_of_their_own(run, monkeypatch):
     monkeypatch.setattr(table, "SIDE_BY_SIDE", (Variant(True, True, True),))
     status, out, err = run(*OPTIONS, "--compare", "--json")
@@ -232,6 +244,23 @@ def test_compare_measures_in_processes_of_their_own(run, monkeypatch):
     (row,) = json.loads(out)["table"]
     assert row["measured"]["saved"] == row["saved"] == estimate(TINY, Variant(True, True, True)).saved
     assert row["measured"]["loss"] == pytest.approx(math.log(TINY.vocabulary), abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "told"),
+    [
+        (-9, "gpt2_memory.py: plain, forward pass ...\n", "plain: signal 9 ended its process; without enough memory"),
+        (-9, "", "plain: signal 9 ended its process"),
+        (1, "", "plain: its process ended with status 1 and said no more"),
+        (2, "gpt2_memory.py: plain, forward pass ...\ngpt2_memory.py: no memory\n", "plain: no memory"),
+    ],
+)
+def test_a_process_that_does_not_succeed(run, monkeypatch, status, said, told):
+    done = subprocess.CompletedProcess([], status, "", said)
+    monkeypatch.setattr(compare.subprocess, "run", lambda *given, **options: done)
+    status, out, err = run(*OPTIONS, "--compare")
+    assert (status, out) == (2, "")
+    assert err.splitlines()[-1].startswith(f"gpt2_memory.py: {told}")
 
 
 def test_what_is_measured_stands_beside_the_estimate():
@@ -296,10 +325,12 @@ def test_a_picture_without_plain_says_what_its_times_are_relative_to():
         (["--chunked-loss", "5"], "unrecognized arguments: 5"),
         (["--weights", "nowhere"], "add --run or --compare"),
         (["--weights", "nowhere", "--run"], "--weights 'nowhere': "),
+        (["--weights", "", "--run"], "--weights '': "),
         (["--weights", "nowhere", "--run", "--blocks", "2"], "--blocks: with --weights"),
         (["--theme", "dark"], "add --picture FILE"),
-        (["--picture", "curve.txt"], "end the name in"),
-        (["--picture", "curve.html"], "end the name in"),
+        (["--picture", "curve.txt"], "'curve.txt' names no picture's format: end it in .png"),
+        (["--picture", "curve.html"], "'curve.html' names no picture's format"),
+        (["--picture", f"{__file__}/x.png"], "test_gpt2_memory.py is a file, not a folder"),
     ],
 )
 def test_bad_input_is_one_line(run, arguments, says):

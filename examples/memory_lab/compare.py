@@ -17,6 +17,8 @@ from memory_lab.measured import Run
 from memory_lab.variants import Shape, Variant
 
 SCRIPT = Path(__file__).parent.parent / "gpt2_memory.py"
+PROGRESS = " ..."
+"""With which a line ends that says what is under way."""
 
 
 def measured(
@@ -45,9 +47,9 @@ def _run(shape: Shape, variant: Variant, weights: str | None) -> Run | str:
     need = estimate(shape, variant)
     if need.weights + need.peak > available()[0]:
         return "does not fit here"
-    names = ("tokens", "batch") if weights else [field.name for field in fields(shape)]
+    names = ("tokens", "batch") if weights is not None else [field.name for field in fields(shape)]
     sizes = [text for name in names for text in (f"--{name}", str(getattr(shape, name)))]
-    given = ["--weights", weights] if weights else []
+    given = [] if weights is None else ["--weights", weights]
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--run", "--json", *sizes, *given, *variant.options],
         capture_output=True,
@@ -55,7 +57,16 @@ def _run(shape: Shape, variant: Variant, weights: str | None) -> Run | str:
         check=False,
     )
     if done.returncode:
-        said = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}: the system may have ended it"]
-        raise Refused(f"{variant.name}: {said[0].removeprefix(f'{SCRIPT.name}: ')}")
+        raise Refused(f"{variant.name}: {_said(done)}")
     run = json.loads(done.stdout)["measured"]
     return Run(**{field.name: run[field.name] for field in fields(Run)})
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    """Why a process ended that did not succeed: its last line, if it is one of complaint and not of progress."""
+    last = (done.stderr.strip().splitlines() or [""])[-1].removeprefix(f"{SCRIPT.name}: ")
+    if last and not last.endswith(PROGRESS):
+        return last
+    if done.returncode < 0:
+        return f"signal {-done.returncode} ended its process; without enough memory the system sends signal 9"
+    return f"its process ended with status {done.returncode} and said no more"

@@ -143,7 +143,7 @@ def distance(model: GPT, shape: Shape, variant: Variant) -> float:
     tokens, targets = batch(shape)
     _loss(model, tokens, targets, Variant(variant.checkpoint, variant.chunked), 1.0).backward(retain_graph=False)
     apart = sum(float(np.square(a - np.asarray(p.grad, np.float64)).sum()) for a, p in zip(own, model.parameters()))
-    return math.sqrt(apart) / of_gradient(model)[0]
+    return math.sqrt(apart) / (of_gradient(model)[0] or 1.0)  # of one token, which is certain, the gradient is 0
 
 
 # -- what the system says of this process ------------------------------------------------------------------------------
