@@ -94,9 +94,15 @@ def told(before: str) -> Callable[[str], None]:
 
 def _pretrained(folder: str) -> GPT:
     try:
-        return GPT.from_pretrained(folder)
+        model = GPT.from_pretrained(folder)
     except (OSError, ImportError, ValueError, TypeError) as error:
         raise Refused(f"--weights {folder!r}: {error}") from None
+    if not model.config.tied:
+        raise Refused(
+            f"--weights {folder!r}: its head is a table of its own, and what is counted here is GPT-2, where it "
+            "is that of the tokens"
+        )
+    return model
 
 
 def asked(given: argparse.Namespace, model: GPT | None) -> Shape:

@@ -22,7 +22,7 @@ from memory_lab.variants import SIDE_BY_SIDE, Shape, Variant
 
 import tensorgrad
 import viz
-from tensorgrad.models import save_pretrained
+from tensorgrad.models import GPT, GPTConfig, save_pretrained
 from viz.plots import paper
 
 SIZES = (
@@ -347,6 +347,16 @@ def test_weights_have_a_context_that_no_option_makes_longer(run, tmp_path):
     status, _, err = run("--run", "--weights", str(tmp_path), "--tokens", "17")
     assert status == 2
     assert err.endswith("--tokens is 17, and the model reads 16 at most: take fewer\n")
+
+
+def test_weights_of_another_model(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(measured, "_LONG", 0.0)
+    pytest.importorskip("safetensors")
+    for tied, status in ((True, 0), (False, 2)):
+        save_pretrained(GPT(GPTConfig(50, 8, 1, 2, 16, tied=tied)), tmp_path)
+        found, _, err = run("--weights", str(tmp_path), "--run")
+        assert found == status
+        assert ("its head is a table of its own" in err) is not tied
 
 
 def test_what_cannot_fit_says_so_before_it_allocates(run, monkeypatch):
