@@ -86,17 +86,31 @@ def test_peak_is_that_of_accounting(shape):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not count a peak anew")
-def test_the_process_grows_by_what_its_arrays_are_also_where_earlier_ones_were_freed(monkeypatch):
-    monkeypatch.setattr(measured, "_LONG", 0.0)
-    shape = Shape(tokens=128, batch=4, blocks=2, heads=4, width=128, vocabulary=2_000, context=128)
-    model = measured.new_model(shape)
-    np.ones(20_000_000, np.int8)  # glibc's allocator keeps arrays up to a size that it has seen freed
-    earlier = [np.ones(500_000, np.int8) for _ in range(100)]
-    last = np.ones(500_000, np.int8)  # so that they are not at the end of the heap
-    del earlier
-    ran = measured.run(model, shape, Variant(), lambda what: None)
-    assert ran.resident == pytest.approx(ran.peak, rel=0.15)
-    del last
+def test_the_process_grows_by_what_its_arrays_are_also_where_earlier_ones_were_freed():
+    program = """
+import numpy as np
+from memory_lab import measured
+from memory_lab.variants import Shape, Variant
+
+measured._LONG = 0.0
+shape = Shape(tokens=128, batch=4, blocks=2, heads=4, width=128, vocabulary=2_000, context=128)
+model = measured.new_model(shape)
+np.ones(20_000_000, np.int8)  # glibc's allocator keeps arrays up to a size that it has seen freed
+earlier = [np.ones(500_000, np.int8) for _ in range(100)]
+last = np.ones(500_000, np.int8)  # so that they are not at the end of the heap
+del earlier
+ran = measured.run(model, shape, Variant(), lambda what: None)
+print(ran.resident, ran.peak)
+"""  # in a process of its own, whose memory no other test has used
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(gpt2_memory.__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    resident, peak = map(int, found.stdout.split())
+    assert 0.95 * peak < resident < peak + 64e6  # what a BLAS may need beside
 
 
 @pytest.mark.parametrize("variant", [Variant(accumulate=True), Variant(True, True, True)], ids=lambda v: v.name)

@@ -14,14 +14,10 @@ from micrograd.backprop import Node
 from tensorgrad import Tensor
 from viz import step
 
-LABELS = [
-    "<img src=x onerror=alert(1)>",
-    "</script><script>alert(1)</script>",
-    "<!--",
-    "$& $1 $` ${x}",
-    "&lt;b&gt;",
-    '"><svg onload=alert(1)>',
-    "{}",
+LABELS = [  # each several in one, since each opens pages
+    "<!-- </script><script>alert(1)</script>",
+    '"><svg onload=alert(1)> <img src=x onerror=alert(1)>',
+    "$& $1 $` ${x} {} &lt;b&gt;",
 ]
 
 
