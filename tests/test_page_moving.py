@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from stepper import MODES, PROGRAMS, address, expected, forward, net, passed_in,
 
 from micrograd import Value
 from micrograd.backprop import Node
+from micrograd.nn import MLP
 from viz import step
 
 
@@ -141,21 +143,24 @@ def test_by_node(opened):
 
 def test_by_groups_of_each_kind(opened):
     """From the start to the end and back, over the same stops; the larger the groups, the fewer."""
-    with opened(step(net(), names={}), address("add", 0)) as tab:
+    random.seed(1)
+    root = MLP(3, [4, 4, 1])([2, 3, -1])
+    with opened(step(root, names={}), address("add", 0)) as tab:
+        last = int(tab.locator("#slider").get_attribute("max"))
         kinds = tab.locator("#stride option").all_text_contents()
         assert kinds[:2] == ["contribution", "node"]
         assert {"neuron", "layer", "mlp"} <= set(kinds)
         stops = {}
         for kind in ("mlp", "layer", "neuron", "node"):
             tab.locator("#stride").select_option(kind)
-            stops[kind] = run_through(tab, "#forward", 865)
+            stops[kind] = run_through(tab, "#forward", last)
             if kind != "node":
                 assert run_through(tab, "#back", 0) == [*reversed(stops[kind][:-1]), 0]
             tab.keyboard.press("Home")
         counts = [len(found) for found in stops.values()]
         assert counts == sorted(counts)
-        assert counts[0] < 60
-        assert len(stops["node"]) > 300
+        assert counts[0] < 15
+        assert len(stops["node"]) > 75
 
 
 def run_through(tab: Any, button: str, end: int) -> list[int]:
