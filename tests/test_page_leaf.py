@@ -42,7 +42,7 @@ def give(tab: Any, name: str, text: str) -> None:
     tab.keyboard.press("Enter")
 
 
-@pytest.mark.parametrize("number", ["-1.5", "0", "1e200", "nan", "inf"])
+@pytest.mark.parametrize("number", ["5", "-1.5", "0", "3.25", "1e200", "nan", "inf"])
 def test_another_leaf_runs_all_passes_again(opened, number):
     root = seven_with(float(number))
     first = len(forward(root))

@@ -54,6 +54,20 @@ class Chosen(NamedTuple):
             each[~self.live] = 0  # also where the mean is 0 / 0
         return each
 
+    def of_scores(
+        self, g: np.ndarray, reduction: str, smoothing: float, classes: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """What a row's gradient of the scores is made of, for the result's gradient g, three numbers a row: the
+        softmax times the first, minus the second at the right class, minus the third (None without label smoothing)
+        times `each_class` at all of them."""
+        g = self.each(g, reduction)
+        at_class = g * self.weights
+        if not smoothing:
+            return at_class, at_class, None
+        at_class = (1 - smoothing) * at_class
+        at_all = (smoothing / classes) * g
+        return at_class + at_all * self.each_class(classes).sum(), at_class, at_all
+
 
 def choose(op: str, shape: tuple[int, ...], dtype: np.dtype, target: Any, weight: Any, ignore_index: int) -> Chosen:
     """The classes in `target` for scores (C,), (N, C) or (N, C, d1, ...) of `dtype`.

@@ -118,14 +118,8 @@ def _fused(x: ArrayNode, chosen: Chosen, reduction: str, smoothing: float) -> Te
     out = chosen.total(chosen.at_live(losses), reduction).astype(a.dtype)
 
     def rule(g: np.ndarray) -> np.ndarray:
-        g = chosen.each(g, reduction)
-        at_class = g * chosen.weights
-        sums = at_class
-        if smoothing:
-            each_class = chosen.each_class(classes)
-            at_class = (1 - smoothing) * at_class
-            at_all = (smoothing / classes) * g
-            sums = at_class + at_all * each_class.sum()
+        sums, at_class, at_all = chosen.of_scores(g, reduction, smoothing, classes)
+        each_class = None if at_all is None else chosen.each_class(classes)
         sums = sums / totals
         rows = _rows_of(a)
         sent = np.empty(rows.shape, a.dtype)
@@ -133,7 +127,7 @@ def _fused(x: ArrayNode, chosen: Chosen, reduction: str, smoothing: float) -> Te
             part = np.subtract(rows[piece], largest[piece, None], out=sent[piece] if a.dtype == run else None)
             np.exp(part, out=part)
             part *= sums[piece, None]
-            if smoothing:
+            if at_all is not None:
                 part -= at_all[piece, None] * each_class
             part[np.arange(len(part)), chosen.classes[piece]] -= at_class[piece]
             if part.dtype != sent.dtype:

@@ -138,14 +138,8 @@ def _tiled(
     wanted = [x._requires_grad for x in operands]
 
     def rule(g: np.ndarray) -> list[np.ndarray | None]:
-        g = chosen.each(g, reduction)
-        taken = g * chosen.weights  # from the gradient at the right class
-        sums = taken
-        if smoothing:
-            each_class = chosen.each_class(classes)
-            taken = (1 - smoothing) * taken
-            spread = (smoothing / classes) * g
-            sums = taken + spread * each_class.sum()
+        sums, taken, spread = chosen.of_scores(g, reduction, smoothing, classes)
+        each_class = None if spread is None else chosen.each_class(classes)
         factors = sums / totals
         sent = [np.zeros(a.shape, layer.dtype) if want else None for a, want in zip(layer.arrays, wanted, strict=False)]
         for tile in tiles(layer):
@@ -153,7 +147,7 @@ def _tiled(
             scores -= largest[r, None]
             np.exp(scores, out=scores)
             scores *= factors[r, None]
-            if smoothing:
+            if spread is not None:
                 scores -= spread[r, None] * each_class[c]
             at, place = _right_ones(chosen, r, c)
             scores[place] -= taken[r][at]
