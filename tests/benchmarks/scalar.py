@@ -1,149 +1,121 @@
-"""How `micrograd` here compares with the original, PyPI's micrograd 0.1.0, in time and memory: a Markdown table.
+"""The scalar engine beside the original, PyPI's micrograd 0.1.0, and beside the smallest engine in Python.
 
-    python tests/benchmarks/scalar.py [FOLDER]
+    python tests/benchmarks/scalar.py [--quick] [FOLDER]
 
-FOLDER holds the original, made with `pip install --target FOLDER micrograd==0.1.0`; without it the one installed
-beside this package is taken. Each engine runs in a process of its own, since both are imported by the same name, and
-they take turns, so that a busy machine slows both. Times are the best of several runs.
+FOLDER holds the original, made with `pip install --target FOLDER micrograd==0.1.0`; without it, `.venv/original` beside
+the package is taken, which `make bench` fills. Each engine runs in a process of its own, since two are imported by the
+same name, and they take turns. The programs are in scalar_programs.py, the smallest engine is smallest.py.
 """
 
 from __future__ import annotations
 
-import gc
+import importlib
 import json
-import random
 import subprocess
 import sys
-import threading
-import time
-import tracemalloc
-from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, distribution
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).parents[2]
-TURNS = 3
-CHAIN = 100_000
+import racing
 
-ROWS = {
-    # key: (what is measured, unit, factor from seconds or bytes to the unit)
-    "step": ("training step of `MLP(3, [4, 4, 1])` on four examples (394 nodes)", "ms", 1e3),
-    "backward": ("of that, the backward pass", "ms", 1e3),
-    "wide": ("training step of `MLP(8, [16, 16, 1])` on 16 examples", "ms", 1e3),
-    "chain": (f"chain of {CHAIN:,} additions, forward and backward", "ms", 1e3),
-    "memory": ("memory of a node of such a chain", "bytes", 1.0),
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[1]
+HERE, ORIGINAL, SMALLEST = "here", "micrograd 0.1.0", "limit: smallest engine"
+REPLAY, REPLAY_ONLY = "here: `script`, with update", "here: `script`, loss and gradients"
+
+RACES = {
+    # program: (what it is, turns)
+    "net_step": ("step of `MLP(3, [4, 4, 1])`, four examples, 394 nodes", 15),
+    "net_backward": ("of that, the backward pass", 9),
+    "moons_step": ("step of the moons demo, `MLP(2, [16, 16, 1])`, 100 samples", 7),
+    "chain": ("chain of 100,000 additions, forward and backward", 5),
 }
+MEMORY = {"memory_chain": "a node of a chain of additions", "memory_net": "a node of the 394-node graph"}
 
 
-# -- in the process of one engine --------------------------------------------------------------------------------------
+def original_folder() -> Path | None:
+    """Where the original is, or None."""
+    given = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    folder = Path(given[0]) if given else ROOT / ".venv" / "original"
+    return folder if (folder / "micrograd" / "engine.py").is_file() else None
 
 
-def measure() -> dict[str, float]:
-    """Seconds and bytes for every row, by whichever micrograd is on the path."""
-    return {**training(3, [4, 4, 1], 4, 60), "wide": training(8, [16, 16, 1], 16, 8)["step"], **chain()}
+def engines() -> dict[str, str]:
+    """What scalar_programs.py takes for each engine that is there."""
+    original = original_folder()
+    return {HERE: str(ROOT)} | ({ORIGINAL: str(original)} if original else {}) | {SMALLEST: "smallest"}
 
 
-def training(inputs: int, sizes: list[int], examples: int, repeats: int) -> dict[str, float]:
-    """The shortest step and the shortest backward pass. The garbage collector is on, as in a user's program, and its
-    share is spread over the steps: the shortest of five means counts."""
-    nn = __import__("micrograd.nn").nn
-    random.seed(1337)
-    net = nn.MLP(inputs, sizes)
-    xs = [[random.uniform(-1, 1) for _ in range(inputs)] for _ in range(examples)]
-    ys = [random.choice((-1.0, 1.0)) for _ in range(examples)]
-
-    def forward() -> Any:
-        return sum((net(x) - y) ** 2 for x, y in zip(xs, ys))
-
-    def step() -> None:
-        loss = forward()
-        net.zero_grad()
-        loss.backward()
-        for p in net.parameters():
-            p.data -= 0.001 * p.grad
-
-    loss = forward()
-    return {"step": best(step, repeats), "backward": best(loss.backward, repeats)}
+def command(program: str, where: str, *size: int) -> list[str]:
+    return [sys.executable, str(FOLDER / "scalar_programs.py"), program, where, *map(str, size)]
 
 
-def best(function: Callable[[], object], repeats: int) -> float:
-    """The shortest of five means over `repeats` calls, in seconds."""
-    means = []
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(repeats):
-            function()
-        means.append((time.perf_counter() - start) / repeats)
-    return min(means)
+def steps(quick: bool) -> list[racing.Race]:
+    """One race for each program; in that of the 394-node step the source code that `script` writes takes part."""
+    races = []
+    for program, (text, turns) in RACES.items():
+        if quick and program not in ("net_step", "net_backward"):
+            continue
+        commands = {who: command(program, where) for who, where in engines().items()}
+        if program == "net_step" and has_script():
+            commands[REPLAY] = command("net_replay", str(ROOT))
+            commands[REPLAY_ONLY] = command("net_replay_only", str(ROOT))
+        races.append(racing.race_processes(text, commands, 2 if quick else turns))
+    return races
 
 
-def chain() -> dict[str, float]:
-    """Time and memory of a long chain. The original recurses, so it is given a limit and a stack that let it."""
-    value = __import__("micrograd.engine").engine.Value
-    one = value(1.0)
-
-    def build() -> Any:
-        y = value(0.5)
-        for _ in range(CHAIN):
-            y = y + one
-        return y
-
-    sys.setrecursionlimit(10 * CHAIN)
-    start = time.perf_counter()
-    build().backward()
-    seconds = time.perf_counter() - start
-    gc.collect()
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    y = build()
-    used = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    del y
-    return {"chain": seconds, "memory": used / CHAIN}
+def has_script() -> bool:
+    sys.path.insert(0, str(ROOT))
+    return hasattr(importlib.import_module("micrograd"), "script")
 
 
-# -- the comparison ----------------------------------------------------------------------------------------------------
-
-
-def run_on(folder: str) -> dict[str, float]:
-    """What `measure` gives in a new process that finds micrograd in `folder`."""
-    done = subprocess.run(
-        [sys.executable, "-I", __file__, "--measure", folder], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(f"the benchmark failed on the micrograd in {folder}:\n{done.stderr}")
+def bytes_of(program: str, where: str) -> float:
+    done = subprocess.run(command(program, where), capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def original_folder() -> str:
-    if len(sys.argv) > 1:
-        return sys.argv[1]
-    try:
-        return str(distribution("micrograd").locate_file(""))
-    except PackageNotFoundError:
-        sys.exit("no original micrograd: pip install --target FOLDER micrograd==0.1.0, then give FOLDER")
+def memory() -> list[str]:
+    """A table of bytes a node, objects that belong to it included."""
+    found = engines()
+    rows = []
+    for program, text in MEMORY.items():
+        used = {who: bytes_of(program, where) for who, where in found.items()}
+        rows.append([text, *(f"{number:,.0f} bytes" for number in used.values())])
+    return racing.grid(["memory", *found], rows)
 
 
-def main() -> None:
-    folders = {"here": str(ROOT), "original": original_folder()}
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in folders}
-    for _ in range(TURNS):
-        for name, folder in folders.items():
-            runs[name].append(run_on(folder))
-    shortest = {name: {key: min(run[key] for run in found) for key in ROWS} for name, found in runs.items()}
-    print("| | here | original | ratio |\n|---|---:|---:|---:|")
-    for key, (text, unit, factor) in ROWS.items():
-        ours, theirs = shortest["here"][key] * factor, shortest["original"][key] * factor
-        print(f"| {text} | {ours:.3g} {unit} | {theirs:.3g} {unit} | {ours / theirs:.2f} |")
+def targets(step: racing.Race) -> list[str]:
+    if ORIGINAL not in step.times:
+        return []
+    bounds = [("eager scalar step", HERE, 5.0), ("step by `micrograd.script`, with update", REPLAY, 40.0)]
+    return [
+        racing.target_line(
+            racing.Target(f"{text}: time of micrograd 0.1.0 over ours", step.ratio(ORIGINAL, who), at, True)
+        )
+        for text, who, at in bounds
+        if who in step.times
+    ]
+
+
+def report(quick: bool) -> list[str]:
+    races = steps(quick)
+    lines: Sequence[str] = (
+        "## Scalar engine",
+        "",
+        *racing.table(races, HERE),
+        "",
+        "Each turn is a process of its own. Blocks of 40 steps (two of the moons demo) are timed as one, so that the",
+        "garbage collector's share is in the figure: the original's graph is full of reference cycles, the others' have",
+        "none. The smallest engine keeps data, gradient, operands, operation and local derivatives, and nothing else.",
+        "",
+        *memory(),
+        "",
+        *targets(races[0]),
+    )
+    if original_folder() is None:
+        lines = (*lines, "The original was not there: `pip install --target .venv/original micrograd==0.1.0`.", "")
+    return list(lines)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        sys.path.insert(0, sys.argv[2])
-        threading.stack_size(512 * 2**20)
-        worker = threading.Thread(target=lambda: print(json.dumps(measure())))
-        worker.start()
-        worker.join()
-    else:
-        main()
+    racing.alone(report)
