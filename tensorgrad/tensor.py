@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import add_hook, chain_rule, deliver
-from micrograd.scopes import current_scope, open_scopes
+from micrograd.scopes import current_scope, made, observers, open_scopes
 from tensorgrad import cuts, lean, lift, sharing
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
@@ -73,6 +73,8 @@ class Tensor(Operators):
             self.label = label
         if open_scopes:
             self._scope = current_scope()
+            if observers:
+                made(self)
 
     def _adopt(self, parents: tuple[Tensor, ...], op: str, requires_grad: bool, data: Any) -> bool:
         """Become the result of an operation that is not in `ops`; its rule is still to come (see `_backward`).
