@@ -51,14 +51,18 @@ def topological_order(root: Node, stop: Iterable[Node] = ()) -> list[Node]:
     order: list[Node] = []
     seen: set[Node] = set(stop)
     stack: list[Node | None] = [root]
+    pop, see, place = stack.pop, seen.add, order.append
     while stack:
-        node = stack.pop()
+        node = pop()
         if node is None:  # a marker: all parents of the node below it are in the order
-            order.append(stack.pop())
+            place(pop())
         elif node not in seen:
-            seen.add(node)
-            stack += (node, None)
-            stack += node._prev[::-1]
+            see(node)
+            if node._prev:
+                stack += (node, None)
+                stack += node._prev[::-1]
+            else:
+                place(node)
     return order
 
 
@@ -98,8 +102,9 @@ def chain_rule(
         for node in reversed(order):
             if hooked and node in hooked:
                 _run_hooks(node, hooked)
-            if node.grad is not empty:  # a node that nothing reached, below an operation without a rule, sends nothing
-                for parent, sent in node._contributions():
+            # a leaf sends nothing, and no more does a node that nothing reached, below an operation without a rule
+            if (node._prev or node._closure is not None) and node._held_grad is not empty:
+                for parent, sent in node._vjp() if node._closure is None else _measure(node):
                     yield node, parent, sent
                 sent = None  # an array that has been added need not live while the next rule runs
             if done is not None and node._prev:
@@ -205,7 +210,7 @@ def deliver(contributions: Iterable[Contribution], combine: Callable[[Any, Any],
     with _turn:
         try:
             for _, parent, sent in contributions:
-                parent.grad = combine(parent.grad, sent)
+                parent.grad = combine(parent._held_grad, sent)
                 sent = None
         finally:
             if isinstance(contributions, Generator):

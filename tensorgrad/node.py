@@ -16,7 +16,7 @@ from weakref import WeakSet, ref
 import numpy as np
 
 from micrograd.backprop import Node, began_at, is_passing, move_hooks, topological_order
-from micrograd.scopes import current_scope, open_scopes
+from micrograd.scopes import current_scope, made, named, observers, open_scopes
 from tensorgrad import checks, cuts, lean, lift, selection, sharing, versions
 from tensorgrad.dtypes import is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import ChangedError, DtypeError, ShapeError
@@ -194,6 +194,11 @@ class ArrayNode(Node):
 
     @grad.setter
     def grad(self, value: Any) -> None:
+        data = self._data
+        if type(value) is np.ndarray and value.shape == data.shape and value.dtype == data.dtype:
+            if self._stand_in is None:  # what every contribution of a pass comes to
+                self._grad = value
+                return
         if self._stand_in is not None and self._is_handle():
             self._grad, self._stand_in.grad = None, value
             return
@@ -302,6 +307,8 @@ def new(data: np.ndarray, op: str = "", parents: tuple = (), rules: tuple = (), 
     out._used = 0
     if open_scopes:
         out._scope = current_scope()
+        if observers:
+            made(out)
     return out
 
 
@@ -373,6 +380,8 @@ def _check_differentiable(op: str, dtype: np.dtype) -> bool:
 def constant(op: str, data: np.ndarray, operands: Sequence[ArrayNode]) -> Tensor:
     """The result of an operation that is not recorded. It remembers, for `explain`, which tensors were cut off here."""
     out = new(data)
+    if observers:
+        named(op)
     if data.base is not None:
         sharing.joined(out, operands)
     for operand in operands:
