@@ -7,7 +7,8 @@ broadcasting is undone (`unbroadcast`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,10 +32,24 @@ if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
 
 Rule = Callable[[np.ndarray], np.ndarray]
-"""From the gradient of a result to the contribution for one operand (a vector-Jacobian product)."""
+"""From the gradient of a result to the contribution for one operand (a vector-Jacobian product): that gradient itself,
+a view, or an array that the rule has made for this and does not keep."""
 
-quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
+_QUIET = {"divide": "ignore", "over": "ignore", "invalid": "ignore"}
+
+quiet = np.errstate(**_QUIET)
 """Decorates what computes, forward and backward: inf and nan are answers here, as in torch, and NumPy does not warn."""
+
+
+@contextmanager
+def quiet_pass() -> Iterator[None]:
+    """`quiet` for a whole backward pass in this thread: once, and not around every node's rules."""
+    before, _mode.quiet = _mode.quiet, True
+    try:
+        with np.errstate(**_QUIET):
+            yield
+    finally:
+        _mode.quiet = before
 
 
 _OF_ONE_NODE = ("_cuts", "_kin", "_stand_in", "_memory", "_handle", "_receivers")
@@ -195,10 +210,10 @@ class ArrayNode(Node):
     @grad.setter
     def grad(self, value: Any) -> None:
         data = self._data
-        if type(value) is np.ndarray and value.shape == data.shape and value.dtype == data.dtype:
-            if self._stand_in is None:  # what every contribution of a pass comes to
-                self._grad = value
-                return
+        fits = type(value) is np.ndarray and value.shape == data.shape and value.dtype == data.dtype
+        if fits and self._stand_in is None:  # what every contribution of a pass comes to
+            self._grad = value
+            return
         if self._stand_in is not None and self._is_handle():
             self._grad, self._stand_in.grad = None, value
             return
@@ -242,8 +257,13 @@ class ArrayNode(Node):
 
     # -- the contract of micrograd.backprop ------------------------------------------------------------------------
 
-    @quiet
     def _vjp(self) -> list[tuple[Node, np.ndarray]]:
+        if _mode.quiet:
+            return self._sends()
+        with quiet_pass():
+            return self._sends()
+
+    def _sends(self) -> list[tuple[Node, np.ndarray]]:
         g = self._grad
         if g is None and self._stand_in is not None:  # asked outside of a pass
             g = self._stand_in._grad
@@ -291,7 +311,7 @@ class ArrayNode(Node):
         return np.zeros_like(self._data)
 
     def _accept(self, parent: ArrayNode, sent: np.ndarray) -> np.ndarray:
-        return _delivered(self, parent, sent)[1]
+        return _delivered(self, parent, np.asarray(sent).view())[1]  # whoever made it may keep it: a view is copied
 
 
 def new(data: np.ndarray, op: str = "", parents: tuple = (), rules: tuple = (), tracked: bool = False) -> Tensor:
@@ -320,25 +340,26 @@ def record(op: str, data: Any, *edges: tuple[ArrayNode, Rule]) -> Tensor:
     """
     if type(data) is not np.ndarray:  # NumPy answers with bare numbers where all operands are 0-d
         data = np.asarray(data)
+    kind = data.dtype.kind
     tracked = False
     if _mode.enabled:
         for operand, _ in edges:
             if operand._requires_grad:
-                tracked = _check_differentiable(op, data.dtype)
+                tracked = kind == "f" or _check_differentiable(op, data.dtype)
                 break
-    if data.dtype.kind == "O":
+    if kind == "O":
         data = lift.own(op, data, [operand._data for operand, _ in edges], tracked)
     if not tracked:
         return constant(op, data, [operand for operand, _ in edges])
-    of_values, is_lean = data.dtype.kind == "O", _mode.lean
+    is_lean = _mode.lean and kind != "O"
     parents, rules = [], []
     for operand, rule in edges:
-        if of_values:
-            parents.append(operand)
-        elif is_lean:
+        if is_lean:
             parents.append(lean.stand_in(operand))
+        elif operand._stand_in is None or not operand._prev or kind == "O":
+            parents.append(operand)
         else:  # of one that was used in a lean graph, too, the node is there
-            parents.append(operand if operand._stand_in is None or not operand._prev else operand._stand_in)
+            parents.append(operand._stand_in)
         rules.append(rule if operand._requires_grad else None)
         operand._used += 1
     out = new(data, op, tuple(parents), tuple(rules), True)
@@ -407,10 +428,14 @@ def _delivered(node: ArrayNode, parent: ArrayNode, sent: Any) -> tuple[ArrayNode
 
 
 def _gate(node: ArrayNode, parent: ArrayNode, sent: Any) -> np.ndarray:
-    """`sent` as a contribution to `parent`: an array of its shape and dtype, and a leaf's own, not shared."""
+    """`sent` as a contribution to `parent`: an array of its shape and dtype, and a leaf's own, not shared.
+
+    A rule sends its argument on, a view, or an array that it made for this one contribution and does not keep: so the
+    gate knows what may be a leaf's as it is, without a copy. (`tests/test_rules.py` goes through all operations.)
+    """
+    data = parent._data
     if type(sent) is not np.ndarray:
         sent = np.asarray(sent)
-    data = parent._data
     if checks.enabled():
         checks.contribution(node, parent, sent)
     if sent.shape != data.shape:
@@ -420,10 +445,11 @@ def _gate(node: ArrayNode, parent: ArrayNode, sent: Any) -> np.ndarray:
             raise ShapeError(f"{node._op}: {error}") from None
     if sent.dtype != data.dtype:
         sent = sent.astype(data.dtype)
-    if not parent._prev and parent._grad is None:
-        return sent.copy()  # rules may send their input on, or a view of it; a leaf's gradient is the user's to change
-    if (sent.base is not None or sent is node._grad) and is_passing():
-        node._grad.setflags(write=False)  # two nodes hold it from here on: `grad` copies it for who reads it
+    if sent.base is not None or sent is node._grad:  # else it is the rule's own, and made for this contribution
+        if not parent._prev:
+            return sent.copy() if parent._grad is None else sent  # a leaf's gradient is the user's to change
+        if is_passing():
+            node._grad.setflags(write=False)  # two nodes hold it from here on: `grad` copies it for who reads it
     return sent
 
 

@@ -160,5 +160,5 @@ def _contributions(
                 f"{op}: backward returned a gradient of shape {array.shape} for argument {i}, {name}: they must be "
                 "equal"
             )
-        found.append(array)
+        found.append(None if array is None else array.view())  # whoever made it may keep it: a view is copied
     return found

@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import Contribution, chain_rule, deliver
+from micrograd.scopes import seen
 from tensorgrad import random
 from tensorgrad.autograd.gradients import Together
 from tensorgrad.grad_mode import _mode, is_grad_enabled
 from tensorgrad.lean import in_graph, release, stand_in
-from tensorgrad.node import ArrayNode, Rule, Several
+from tensorgrad.node import ArrayNode, Rule, Several, quiet_pass
 from tensorgrad.outputs import record_outputs
 from tensorgrad.remembering import session
 from tensorgrad.settings import kind, whole
@@ -231,10 +232,10 @@ def _contributions(
                 yield sender, node, g
 
     with (
-        np.errstate(over="ignore", invalid="ignore"),
+        quiet_pass(),
         closing(chain_rule(Together(roots, seeds), True, stop, done=release)) as contributions,
     ):
-        deliver(inside(contributions))
+        deliver(inside(seen(contributions)))
     return sent
 
 
