@@ -23,12 +23,15 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from statistics import fmean, median, quantiles
 
-THREADS = 2
+THREADS = int(os.environ.get("OPENBLAS_NUM_THREADS", "2"))
+"""Of every library. Set the variable to 1 for a look on a busy machine, where several threads wait for each other."""
+
 THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
+    "NUM_CPU_THREADS",  # tinygrad's
 )
 SECONDS = 0.02
 """How long a turn takes at least: long enough that the clock's grain and a switch of process do not matter."""
