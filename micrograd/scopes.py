@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, Protocol, TypeVar
@@ -43,6 +43,9 @@ class Observer(Protocol):
     def left(self, scope: Scope | None) -> None:
         """This scope has been left."""
 
+    def inner(self, contributions: Iterator[Any]) -> Iterator[Any]:
+        """These contributions are those of a pass inside of a rule: they are to be handed on as they come."""
+
 
 observers: list[Observer] = []
 """Empty, it costs a node that is made inside of a scope one test, and others nothing."""
@@ -58,6 +61,13 @@ def named(op: str) -> None:
     """Tell observers which operation the last node is the result of."""
     for observer in observers:
         observer.named(op)
+
+
+def seen(contributions: Iterator[Any]) -> Iterator[Any]:
+    """The contributions of a pass inside of a rule, through the hands of observers."""
+    for observer in observers:
+        contributions = observer.inner(contributions)
+    return contributions
 
 
 class Scope:

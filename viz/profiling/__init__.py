@@ -1,0 +1,1 @@
+"""Where the time of a forward and backward pass goes, by operation and by module."""
