@@ -105,7 +105,7 @@ def report(quick: bool) -> list[str]:
         *racing.table(races, HERE),
         "",
         "Each turn is a process of its own. Blocks of 40 steps (two of the moons demo) are timed as one, so that the",
-        "garbage collector's share is in the figure: the original's graph is full of reference cycles, the others' have",
+        "garbage collector's share is in the figure: the original's graph is full of reference cycles, the others have",
         "none. The smallest engine keeps data, gradient, operands, operation and local derivatives, and nothing else.",
         "",
         *memory(),
