@@ -12,6 +12,7 @@ from numbers import Complex, Real
 from typing import Any, SupportsFloat
 
 from micrograd.backprop import Node, chain_rule, deliver
+from micrograd.branches import compared
 from micrograd.ieee import cos, divide, exp, log, power, sin, sqrt
 from micrograd.scopes import current_scope, made, observers, open_scopes
 
@@ -173,16 +174,16 @@ class Value(Node):
     # -- comparison: by value, except ==, which is identity (a Value can be in a set or be a dictionary's key) -----
 
     def __lt__(self, other: Value | Number) -> bool:
-        return self.data < _number(other)
+        return compared(self, "<", other, self.data < _number(other))
 
     def __le__(self, other: Value | Number) -> bool:
-        return self.data <= _number(other)
+        return compared(self, "<=", other, self.data <= _number(other))
 
     def __gt__(self, other: Value | Number) -> bool:
-        return self.data > _number(other)
+        return compared(self, ">", other, self.data > _number(other))
 
     def __ge__(self, other: Value | Number) -> bool:
-        return self.data >= _number(other)
+        return compared(self, ">=", other, self.data >= _number(other))
 
     # -- backpropagation -------------------------------------------------------------------------------------------
 

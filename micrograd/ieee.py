@@ -53,3 +53,14 @@ def sin(x: float) -> float:
 def cos(x: float) -> float:
     """The cosine of x radians, nan at infinity."""
     return math.nan if math.isinf(x) else math.cos(x)
+
+
+def sigmoid(x: float) -> float:
+    """1 / (1 + e**-x), without overflow on either side."""
+    e = math.exp(-abs(x))  # at most 1
+    return (1.0 if x >= 0.0 else e) / (1.0 + e)
+
+
+def sign(x: float) -> float:
+    """-1, 0 at 0, or 1; nan for nan."""
+    return x if x != x else float((x > 0.0) - (x < 0.0))

@@ -1,0 +1,54 @@
+"""Comparisons of Values: `a < b` is a plain bool and leaves no node, so a graph does not show what hung on it.
+
+The comparisons of a thread inside `with recorded() as seen` are noted in `seen`; those outside leave no more behind
+than the fact that there was one. `micrograd.script` writes what it recorded as guards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Any
+
+Comparison = tuple[Any, str, Any, bool]
+"""(left, "<" or one of its kind, right, outcome)"""
+
+
+class BranchChanged(RuntimeError):
+    """A comparison came out otherwise than when the script was written: other branches of the program would run."""
+
+
+_recording: dict[int, list[Comparison]] = {}  # by thread
+_unrecorded: list[None] = []  # holds one item once a comparison was made that nobody recorded
+
+
+def compared(left: Any, sign: str, right: Any, outcome: bool) -> bool:
+    """Note that `left sign right` was `outcome`, and return that."""
+    seen = _recording.get(get_ident()) if _recording else None
+    if seen is not None:
+        seen.append((left, sign, right, outcome))
+    elif not _unrecorded:
+        _unrecorded.append(None)
+    return outcome
+
+
+def any_unrecorded() -> bool:
+    """Whether Values have been compared in this process outside of `recorded`."""
+    return bool(_unrecorded)
+
+
+@contextmanager
+def recorded() -> Iterator[list[Comparison]]:
+    """Note this thread's comparisons in the list that this gives; one inside another notes for itself alone."""
+    thread, seen = get_ident(), []
+    outer = _recording.get(thread)
+    _recording[thread] = seen
+    try:
+        yield seen
+    finally:
+        if outer is None:
+            del _recording[thread]
+        else:
+            _recording[thread] = outer
+            outer += seen

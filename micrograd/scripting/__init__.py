@@ -1,0 +1,5 @@
+"""The backward pass as source code: a graph of Values, written out as one straight-line Python function."""
+
+from micrograd.scripting.script import Script, script
+
+__all__ = ["Script", "script"]

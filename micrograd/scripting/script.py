@@ -1,0 +1,159 @@
+"""`script(loss, inputs)`: a graph as a Python function, which replays it with other numbers and builds no graph."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count
+from typing import Any
+
+from micrograd import branches
+from micrograd.engine import Value, _to_float
+from micrograd.scripting.checks import check_root, checked_inputs
+from micrograd.scripting.writing import FUNCTION, Listing, source
+
+_FLOAT = frozenset({float})
+_numbers = count(1)
+
+
+class Script:
+    """A graph as one straight-line function: called with the inputs' numbers, it gives (loss, gradients).
+
+    source         the text; it can be saved as a module of its own, whose function is `loss_and_gradients`
+    array_source   the text for arrays of NumPy's, in which conditions are `where`
+    function       what the text defines, for floats alone: a call of it checks nothing
+    names          the parameters, in the order of the inputs
+
+    Inputs are given in their order or by name. Floats give the bits of a backward pass through the graph. Arrays
+    that broadcast to one shape, (batch,) for example, give a loss and gradients of that shape: those of each
+    element by itself, so that `.sum(0)` of a gradient is the one of the batch's sum. NumPy's functions may differ
+    from Python's in the last bit.
+
+    A call raises TypeError for what is no number or array and for a wrong count of inputs, ValueError for shapes
+    that do not fit, BranchChanged where a comparison comes out otherwise than when the script was written.
+    """
+
+    def __init__(self, listing: Listing) -> None:
+        self._listing = listing
+        self.names = tuple(listing.names[x] for x in listing.inputs)
+        self.source = source(listing)
+        self.function = _compiled(self.source)
+        self._array_source: str | None = None
+        self._array_function: Callable[..., Any] | None = None
+
+    @property
+    def array_source(self) -> str:
+        if self._array_source is None:
+            self._array_source = source(self._listing, arrays=True)
+        return self._array_source
+
+    def __call__(self, *inputs: Any, **named: Any) -> tuple[Any, list[Any]]:
+        if named or not _FLOAT.issuperset(map(type, inputs)):
+            return self._converted(inputs, named)
+        return self.function(*inputs)
+
+    def __str__(self) -> str:
+        return self.source
+
+    def __repr__(self) -> str:
+        return f"<Script of {', '.join(self.names)}: {self.source.count(chr(10))} lines>"
+
+    def _converted(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, list[Any]]:
+        numpy = sys.modules.get("numpy")  # without it nobody has an array
+        arrays = numpy is not None and any(isinstance(x, numpy.ndarray) for x in (*inputs, *named.values()))
+        convert = _to_array if arrays else _to_number
+        inputs = tuple(convert(x, f"input {place}") for place, x in enumerate(inputs))
+        named = {name: convert(x, name) for name, x in named.items()}
+        if not arrays:
+            return self.function(*inputs, **named)
+        if self._array_function is None:
+            self._array_function = _compiled(self.array_source)
+        shape = _common_shape(inputs, named)
+        with numpy.errstate(all="ignore"):  # infinities may meet silently, as they do in a Value
+            loss, gradients = self._array_function(*inputs, **named)
+        return _filled(loss, shape), [_filled(gradient, shape) for gradient in gradients]
+
+
+def script(
+    loss: Value | Callable[[], Value], inputs: Iterable[Value] | Mapping[str, Value], *, no_branches: bool = False
+) -> Script:
+    """Write the graph of `loss` as a Python function of the numbers of `inputs`, which gives loss and gradients.
+
+    loss         a function of no arguments that builds the graph and returns its root; or the root of one that is there
+    inputs       the leaves that the function takes: a list, whose order is that of the parameters, or a dictionary,
+                 whose keys name them. All other leaves are constants: their numbers are baked in.
+    no_branches  your word that no comparison of Values decided what the graph of a given root became
+
+    relu and abs replay right on either side. Comparisons of Values, as in `if`, `max` and `sorted`, leave nothing in a
+    graph: a function's are recorded, and become lines that raise BranchChanged where one comes out otherwise. Of a
+    root nobody can tell, so it is refused once Values have been compared. A branch that hangs on a number read from
+    `.data` cannot be seen: what the function did with it is replayed.
+
+    Raises ValueError for operations, rules and hooks of the user's own, for inputs of which the graph has none, and
+    where comparisons cannot be known; TypeError for what is no Value.
+    """
+    leaves, names = checked_inputs(inputs)
+    seen: list[branches.Comparison] = []
+    if callable(loss):
+        with branches.recorded() as seen:
+            root = check_root(loss())
+    else:
+        root = check_root(loss)
+        if branches.any_unrecorded() and not no_branches:
+            raise ValueError(
+                "Values were compared in this program, and a graph does not show what hung on it: give script() the "
+                "function that builds the graph, which it can watch, or say no_branches=True if nothing did"
+            )
+    listing = Listing(root, leaves, names, seen)
+    if root not in listing.depends and not listing.seen:
+        raise ValueError(
+            "the result depends on none of the inputs: does the function make its own, in place of using those?"
+        )
+    return Script(listing)
+
+
+def _compiled(text: str) -> Callable[..., Any]:
+    """The function that a script defines. Debuggers and tracebacks find its lines as long as it lives."""
+    name = f"<micrograd script {next(_numbers)}>"
+    space: dict[str, Any] = {"__name__": name}
+    exec(compile(text, name, "exec"), space)
+    function = space.pop(FUNCTION)  # which would keep itself alive there
+    lines = importlib.import_module("linecache").cache
+    lines[name] = (len(text), None, text.splitlines(keepends=True), name)
+    weakref.finalize(function, lines.pop, name, None).atexit = False
+    return function
+
+
+def _to_number(x: Any, name: str) -> float:
+    try:
+        return x.data if isinstance(x, Value) else _to_float(x)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+
+
+def _to_array(x: Any, name: str) -> Any:
+    numpy = sys.modules["numpy"]
+    if not isinstance(x, numpy.ndarray):
+        return _to_number(x, name)
+    if x.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: an array of numbers is wanted, got one of dtype {x.dtype}")
+    return x.astype(numpy.float64, copy=False)
+
+
+def _common_shape(inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
+    numpy = sys.modules["numpy"]
+    shapes = [numpy.shape(x) for x in (*inputs, *named.values())]
+    try:
+        return numpy.broadcast_shapes(*shapes)
+    except ValueError:
+        different = ", ".join(map(str, dict.fromkeys(shapes)))
+        raise ValueError(
+            f"the inputs' shapes do not broadcast to one: {different}; a batch is one axis of all"
+        ) from None
+
+
+def _filled(x: Any, shape: tuple[int, ...]) -> Any:
+    """`x` as an array of this shape, with numbers of its own."""
+    return sys.modules["numpy"].broadcast_to(x, shape).copy()
