@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from by_hand.layers import Attention, Gelu, LayerNorm, add_rows, cross_entropy
+from by_hand.layers import Attention, Gelu, LayerNorm, cross_entropy
+from by_hand.rows import add_rows
 
 
 class Block:

@@ -189,11 +189,3 @@ def cross_entropy(scores: np.ndarray, targets: np.ndarray) -> float:
         return loss
 
     return sum(shared(tiles(*scores.shape), work)) / count
-
-
-def add_rows(table: np.ndarray, numbers: np.ndarray, rows: np.ndarray) -> None:
-    """Add each of the rows (N, C) to that row of the table (V, C) which its number (N,) names; many name the same."""
-    order = np.argsort(numbers, kind="stable")
-    named = numbers[order]
-    starts = np.flatnonzero(np.concatenate(([True], named[1:] != named[:-1])))
-    table[named[starts]] += np.add.reduceat(rows[order], starts, axis=0)
