@@ -14,6 +14,9 @@ from viz.memory.picture import draw_memory
 from viz.memory.result import Memory
 from viz.memory.run import memory
 from viz.page import Page, step
+from viz.profiling.picture import draw_profile
+from viz.profiling.result import Profile
+from viz.profiling.run import profile
 from viz.trace import Step, Trace, trace
 from viz.training.curves import draw_runs
 from viz.training.log import Run, read_run
@@ -29,6 +32,7 @@ __all__ = [
     "Graph",
     "Memory",
     "Page",
+    "Profile",
     "Run",
     "Split",
     "Step",
@@ -41,11 +45,13 @@ __all__ = [
     "draw",
     "draw_depth",
     "draw_memory",
+    "draw_profile",
     "draw_run",
     "draw_runs",
     "draw_uses",
     "frames",
     "memory",
+    "profile",
     "read_run",
     "recording",
     "scope",

@@ -1,4 +1,4 @@
-"""The command line: plusequals draw | step | compare | uses | depth | memory | run | demo."""
+"""The command line: plusequals draw | step | compare | uses | depth | memory | profile | run | demo."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from tensorgrad.errors import LeanGraphError
-from viz.commands import compare, demo, depth, draw, memory, run, step, uses
+from viz.commands import compare, demo, depth, draw, memory, profile, run, step, uses
 from viz.errors import UserError
 
 _COMMANDS = {
@@ -23,6 +23,7 @@ _COMMANDS = {
     "uses": uses,
     "depth": depth,
     "memory": memory,
+    "profile": profile,
     "run": run,
     "demo": demo,
 }
@@ -80,8 +81,8 @@ def _top_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="plusequals",
         description="Look at backpropagation: draw a graph, step through its backward pass, compare the gradients of "
-        "the scalar and the tensor engine, split a gradient by use, measure it along the blocks of a model, and count "
-        "what a graph keeps in memory.",
+        "the scalar and the tensor engine, split a gradient by use, measure it along the blocks of a model, count what "
+        "a graph keeps in memory, and measure where time goes.",
         usage="plusequals COMMAND ...",
         epilog=f"commands:\n{lines}\n\nexample:\n{step.EXAMPLES.splitlines()[0]}\n\n"
         "plusequals COMMAND --help says more about each.",

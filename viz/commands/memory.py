@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     with target.running():
         root = target.root()
         seed = gradient_for(root, args.gradient, target.title) if args.peak else None
-        given = {"model": _model(target, args.model), "optimizer": _only(target, Optimizer)}
+        given = {"model": model_of(target, args.model), "optimizer": _only(target, Optimizer)}
         found = memory(root, **given, peak=args.peak, gradient=seed)
     if args.json:
         print(dumps(found.as_dict()), flush=True)
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _model(target: Target, name: str | None) -> Any:
+def model_of(target: Target, name: str | None) -> Any:
     """The model of that name, else the file's only one; None where it has none, or several."""
     kinds = (tensorgrad.nn.Module, micrograd.nn.Module)
     if name is None:

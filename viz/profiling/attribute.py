@@ -82,8 +82,8 @@ def forward(events: Sequence[Event], places: Places) -> Sums:
 def backward(events: Sequence[Event], places: Places) -> Sums:
     """The time of a backward pass, all of it, by what it was spent on.
 
-    The time before a contribution comes is that of the rule that has computed it. Nodes that a rule makes are operations
-    that are computed again, if they are recorded; what else it makes is a part of it.
+    The time before a contribution comes is the rule's that has computed it. Nodes that a rule makes are operations that
+    are computed again, if they are recorded; what else it makes is a part of it.
     """
     found = Sums(places)
     places.again = True

@@ -1,7 +1,7 @@
 """One run with a clock: what happened, and when, noted as it happens and looked at later.
 
-Each event ends the time since the one before it. Nothing is made for an event that outlives it and that Python's garbage
-collector follows, and nodes and arrays are not kept alive: the run is to be what it is without being looked at.
+Each event ends the time since the one before it. Nothing is made for an event that outlives it and that Python's
+garbage collector follows, and nodes and arrays are not kept alive: the run is to be what it is without being looked at.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Event = tuple[float, int, str, "Scope | None", Shape]
 
 BEGUN, ENDED, MADE, NAMED, BORDER, SENT, ADDED, SENT_INSIDE, SEEDED_INSIDE = range(9)
 """What an event is: a phase begins; it is over; a node was made; it is the result of this operation, which was not
-recorded; a scope was entered or left; a rule has computed, or the order of a pass was found; a contribution was added; a
-rule has computed in a pass inside of another rule; such a pass has begun."""
+recorded; a scope was entered or left; a rule has computed, or the order of a pass was found; a contribution was added;
+a rule has computed in a pass inside of another rule; such a pass has begun."""
 
 ORDER = "(order and clearing)"
 """What a pass does beside rules and additions: it sorts the graph and clears the gradients of earlier passes."""
@@ -41,6 +41,12 @@ class Recording:
         """All of them, in order."""
         parts = iter(self._flat)
         return list(zip(parts, parts, parts, parts, parts, strict=True))
+
+    def begin(self) -> float:
+        """Note that a phase begins, and return when."""
+        begun = clock()
+        self._flat += (begun, BEGUN, "", None, ())
+        return begun
 
     def note(self, kind: int, op: str = "", scope: Scope | None = None, shape: Shape = ()) -> None:
         """Note an event, which has just happened."""

@@ -126,7 +126,7 @@ class Profile:
         """By the module in which it was spent, without modules inside. `alike` takes those together that differ in
         numbers alone: blocks.*.norm1."""
         name: Callable[[str], str] = _alike if alike else str
-        return self._groups(lambda row: name(row.module), inside=True)
+        return self._groups(lambda row: name(row.module), of_modules=True)
 
     def by_shape(self) -> list[Group]:
         """By operation and the shape of its result: "linear 64x256"."""
@@ -138,25 +138,33 @@ class Profile:
             raise UserError(f"a profile is told by op, module or shape, got {by!r}")
         return self.by_module(alike=alike) if by == "module" else self.by_op() if by == "op" else self.by_shape()
 
-    def _groups(self, name: Callable[[Row], str], inside: bool = False) -> list[Group]:
+    def _groups(self, name: Callable[[Row], str], of_modules: bool = False) -> list[Group]:
         rows: dict[str, list[Row]] = {}
         for row in self.rows:
             rows.setdefault(name(row), []).append(row)
-        found = []
-        for key, each in rows.items():
-            stacks = {row.stack for row in each}
-            within = [row for row in self.rows if any(row.stack[: len(s)] == s for s in stacks)] if inside else each
-            found.append(
-                Group(
-                    key,
-                    sum(row.calls for row in each if row.is_operation or not inside),
-                    sum(row.forward for row in each),
-                    sum(row.backward for row in each),
-                    sum(row.again for row in each),
-                    sum(row.total for row in within),
-                )
+        inside = self._inside(name) if of_modules else {}
+        found = [
+            Group(
+                key,
+                sum(row.calls for row in each if row.is_operation or not of_modules),
+                sum(row.forward for row in each),
+                sum(row.backward for row in each),
+                sum(row.again for row in each),
+                inside.get(key, 0.0) if of_modules else sum(row.total for row in each),
             )
+            for key, each in rows.items()
+        ]
         return sorted(found, key=lambda group: -group.total)
+
+    def _inside(self, name: Callable[[Row], str]) -> dict[str, float]:
+        """For each module by its name, the time in it and in those inside of it."""
+        names = {row.stack: name(row) for row in self.rows}
+        sums: dict[str, float] = {}
+        for row in self.rows:
+            around = (row.stack[:depth] for depth in range(len(row.stack) + 1))
+            for each in {names[stack] for stack in around if stack in names}:  # once where a module calls itself
+                sums[each] = sums.get(each, 0.0) + row.total
+        return sums
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain data, in seconds."""

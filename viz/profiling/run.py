@@ -14,28 +14,31 @@ from viz.errors import UserError
 from viz.passes import empty_gradients
 from viz.profiling import record
 from viz.profiling.attribute import Key, Spent, backward, forward
+from viz.profiling.between import moved, shares
 from viz.profiling.places import Places
-from viz.profiling.record import BEGUN, ENDED, SENT, Recording, observed, shape_of
+from viz.profiling.record import ENDED, SENT, Recording, observed, shape_of
 from viz.profiling.result import Profile, Row
 
-_MOST_RUNS = 1000
+MOST_RUNS = 1000
+"""That are measured at most."""
 
 
 def profile(loss_fn: Callable[[], Any], *, repeats: int = 5, model: Any = None, gradient: Any = None) -> Profile:
     """Where the time goes that `loss_fn()`, which returns a Value or a Tensor, and the backward pass of that take.
 
-    repeats   how many runs are measured; as many are run between them without being looked at, and one before all
+    repeats   how many runs are measured; as many are run between them without being looked at. One is run before all,
+              and one forward pass after, in which each call of a Python function is followed
     model     its modules have the names that it has for them; without it, paths begin with the outermost module's class
     gradient  the seed, for a tensor of several elements
 
     Each pass begins without gradients, and all gradients are put back; hooks run, monitors are not told. The package's
     random generator is put back, too; whatever else `loss_fn` does (reads batches, counts) is done in every run.
 
-    The times of all operations, of the pass itself and of what lies outside of operations add up to what the runs took.
-    An operation's time begins where what came before it has ended: the operation before, or a module's begin or end,
-    so Python of your own right before an operation is in it, unless a `viz.scope` is around that. Operations that are
-    not recorded, as under `no_grad`, count; rules of operations that checkpoints compute again do, too, apart from
-    these. Other threads do not.
+    The times of all operations, of the pass itself and of what is outside of operations add up to what the runs took.
+    An operation has ended when its result is there. The time since the end of what came before it (an operation, or the
+    begin or end of a module) is its own but for the Python of your program in between, which is outside: the share of
+    that is from the pass in which calls are followed. Operations that are not recorded, as under `no_grad`, count, and
+    so do those that a checkpoint computes again, which are told apart. Other threads do not.
 
     Raises what `loss_fn` and its backward pass raise; TypeError for what is no function, or returns no node; UserError
     for a loss without a graph, and for settings that make no sense.
@@ -48,12 +51,13 @@ def profile(loss_fn: Callable[[], Any], *, repeats: int = 5, model: Any = None, 
         for _ in range(repeats):
             plain.append(_run(loss_fn, gradient))
             measured.append(_observed_run(loss_fn, gradient, model))
+        own = shares(loss_fn, model, _around())
     finally:
         random.set_rng_state(state)
     chosen = _middle([wall for wall, _ in measured])
     walls = [measured[i][0] for i in chosen]
     return Profile(
-        rows=_rows([measured[i][1] for i in chosen]),
+        rows=_rows([moved(measured[i][1], own) for i in chosen]),
         wall=_mean(walls),
         plain=_mean([plain[i] for i in _middle(plain)]),
         runs=repeats,
@@ -69,8 +73,8 @@ def _check(loss_fn: Any, repeats: Any) -> None:
         )
     if not callable(loss_fn):
         raise TypeError(f"profile takes a function of no arguments that returns the loss, got a {_kind(loss_fn)}")
-    if not isinstance(repeats, int) or isinstance(repeats, bool) or not 1 <= repeats <= _MOST_RUNS:
-        raise UserError(f"repeats= is a whole number from 1 to {_MOST_RUNS:,}, got {repeats!r}")
+    if not isinstance(repeats, int) or isinstance(repeats, bool) or not 1 <= repeats <= MOST_RUNS:
+        raise UserError(f"repeats= is a whole number from 1 to {MOST_RUNS}, got {repeats!r}")
 
 
 def _kind(thing: Any) -> str:
@@ -110,18 +114,16 @@ def _run(loss_fn: Callable[[], Any], gradient: Any) -> float:
 def _observed_run(loss_fn: Callable[[], Any], gradient: Any, model: Any) -> tuple[float, dict[Key, Spent]]:
     """How long both passes take while they are looked at, and what for."""
     ahead, back = Recording(), Recording()
-    with Scope(scope("profile")) as around:
+    with _around() as around:
         with observed(ahead):
-            begun = record.clock()
-            ahead.note(BEGUN)
+            begun = ahead.begin()
             loss = loss_fn()
             ahead.note(ENDED)
             wall = record.clock() - begun
         root, seed, order = _graph(loss, gradient)
         done = _noted(_done(loss), back)
         with empty_gradients(order), observed(back):
-            begun = record.clock()
-            back.note(BEGUN)
+            begun = back.begin()
             deliver(back.timed(chain_rule(root, seed, done=done)))
             back.note(ENDED)
             wall += record.clock() - begun
@@ -134,6 +136,11 @@ def _observed_run(loss_fn: Callable[[], Any], gradient: Any, model: Any) -> tupl
             both.backward += one.backward
             both.again += one.again
     return wall, found
+
+
+def _around() -> Scope:
+    """A scope for a run: what is made in it is this thread's."""
+    return Scope(scope("profile"))
 
 
 def _noted(done: Callable[[Node], None] | None, recording: Recording) -> Callable[[Node], None] | None:

@@ -22,8 +22,7 @@ def table(profile: Profile, by: Sequence[By]) -> str:
     """The totals, then where the time went, in one table for each of `by`."""
     scale, unit = scale_for(profile.total)
     parts = [_totals(profile, scale, unit)]
-    for each in by:
-        parts.append(_groups(each, profile.groups(each, alike=True), profile, scale))
+    parts += [_groups(each, profile.groups(each, alike=True), profile, scale) for each in by]
     return "\n\n".join("\n".join(part) for part in parts)
 
 
@@ -53,7 +52,15 @@ def _groups(by: By, groups: Sequence[Group], profile: Profile, scale: float) -> 
         found.append(_share(total, profile.total))
         return [*found, _share(within, profile.total) if within else ""] if inside else found
 
-    head = [_HEADS[by], "calls", "forward", "backward", *(["again"] if again else []), "in all", "share"]
+    head = [
+        _HEADS[by],
+        "operations" if inside else "calls",
+        "forward",
+        "backward",
+        *(["again"] if again else []),
+        "in all",
+        "share",
+    ]
     rows = [[*head, "with parts"] if inside else head]
     for group in groups[:MOST_ROWS]:
         name = clip(group.name, _LONGEST)
