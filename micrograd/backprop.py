@@ -96,7 +96,7 @@ def chain_rule(
         if _hooked:
             hooked = _set_aside(order, empty)
         for node in order:
-            if node._prev:
+            if node._prev and node._held_grad is not empty:
                 node.grad = empty
         yield None, root, seed
         for node in reversed(order):

@@ -45,7 +45,7 @@ class Neuron(Module):
         x = _inputs(x)
         if len(x) != len(self.w):
             raise ValueError(f"{self} takes {len(self.w)} inputs, got {len(x)}")
-        act = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
+        act = sum((wi * xi for wi, xi in zip(self.w, x)), self.b)
         return act.relu() if self.nonlin else act
 
     def parameters(self) -> list[Value]:

@@ -42,7 +42,7 @@ def result_dtype(a: np.ndarray, b: np.ndarray) -> np.dtype:
     bool < integer < float < complex: the higher category decides, so float32 with int64 stays float32. Within a
     category NumPy's promotion holds, except that an array with axes outranks a 0-d one.
     """
-    if a.dtype == b.dtype:
+    if a.dtype is b.dtype or a.dtype == b.dtype:
         return a.dtype
     if (a.ndim == 0) == (b.ndim == 0):
         return promote(a.dtype, b.dtype)
@@ -100,7 +100,7 @@ def sum_dtype(dtype: np.dtype) -> np.dtype:
     """In which dtype a sum runs: int64 for integers and booleans; float32 for float16, whose range it soon leaves."""
     if dtype.kind in "biu":
         return np.dtype(np.int64)
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
+    return np.dtype(np.float32) if dtype.char == "e" else dtype
 
 
 def is_differentiable(dtype: np.dtype) -> bool:

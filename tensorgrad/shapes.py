@@ -40,8 +40,11 @@ def unbroadcast(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if grad.shape == shape:
         return grad
     extra = grad.ndim - len(shape)
-    if extra < 0 or any(n not in (1, m) for n, m in zip(shape, grad.shape[extra:], strict=True)):
+    if extra > 0 and grad.shape[extra:] == shape:  # as of a bias, which stands beside rows
+        axes = tuple(range(extra))
+    elif extra < 0 or any(n not in (1, m) for n, m in zip(shape, grad.shape[extra:], strict=True)):
         raise ShapeError(f"a contribution of shape {grad.shape} cannot be summed to an operand of shape {shape}")
-    axes = (*range(extra), *(extra + i for i, n in enumerate(shape) if n == 1 and grad.shape[extra + i] != 1))
-    total = sum_over(grad, axes, dtype=sum_dtype(grad.dtype))
-    return np.asarray(total, dtype=grad.dtype).reshape(shape)
+    else:
+        axes = (*range(extra), *(extra + i for i, n in enumerate(shape) if n == 1 and grad.shape[extra + i] != 1))
+    total = sum_over(grad, axes, dtype=sum_dtype(grad.dtype)).astype(grad.dtype, copy=False)
+    return total if total.shape == shape else total.reshape(shape)

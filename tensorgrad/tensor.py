@@ -145,7 +145,7 @@ class Tensor(Operators):
                     f"backward: {describe(self)} is not a scalar, so its gradient is not clear: reduce it "
                     "(.sum(), .mean()) or pass gradient= of the same shape"
                 )
-            return np.ones_like(data)
+            return np.ones(data.shape, data.dtype)
         seed = np.array(array_of("backward: gradient", gradient, data.dtype), dtype=data.dtype)
         if seed.shape != data.shape:
             raise ShapeError(f"backward: a gradient of shape {seed.shape} for {describe(self)}: they must be equal")

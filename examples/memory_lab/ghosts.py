@@ -87,7 +87,7 @@ class GhostNode(Node):
         if callable(self.rules):
             sent = zip(self._prev, self.rules(self.grad), strict=True)
             return [
-                (parent, _delivered(parent, one))
+                (parent, _delivered(self, parent, one))
                 for parent, s in sent
                 if s is not None
                 for one in (s if isinstance(s, list) else (s,))
@@ -95,18 +95,18 @@ class GhostNode(Node):
         contributions = []
         for parent, rule in zip(self._prev, self.rules, strict=True):
             if rule is not None:
-                contributions.append((parent, _delivered(parent, rule(self.grad))))
+                contributions.append((parent, _delivered(self, parent, rule(self.grad))))
         return contributions
 
 
-def _delivered(parent: GhostNode, sent: Ghost) -> Ghost:
-    """As a node of the engine takes it: summed to its shape, and a leaf's first gradient copied."""
+def _delivered(node: GhostNode, parent: GhostNode, sent: Ghost) -> Ghost:
+    """As a node of the engine takes it: summed to its shape, and copied where a leaf would share it with its sender."""
     if prod(sent.shape) != parent.size:
         B, rest = sent.shape[0], prod(sent.shape[1:])
         summed = sent.bytes / B if 1 < B <= 64 and rest > parent.size else 0  # over the sequences first
         sent.memory.passing(summed + sent.bytes / 64)  # then sums of 64 rows each
         sent = sent.memory.array(parent.size)
-    if not parent._prev and parent.grad is None:
+    if sent is node.grad and not parent._prev and parent.grad is None:
         return sent.memory.array(*sent.shape)
     return sent
 

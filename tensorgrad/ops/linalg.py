@@ -119,9 +119,12 @@ def trace(x: Any) -> Tensor:
 @quiet
 def _matmul(op: str, x: ArrayNode, y: ArrayNode) -> Tensor:
     """The product, under the name "@" in the graph; `op` is what an error calls it."""
-    dtype = result_dtype(x._data, y._data)
-    run = sum_dtype(dtype) if dtype.kind == "f" else dtype
     a, b = x._data, y._data
+    dtype = result_dtype(a, b)
+    run = sum_dtype(dtype) if dtype.kind == "f" else dtype
+    if a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0] and run is a.dtype is b.dtype and run.kind == "f":
+        out = remembered("matmul", lambda: a @ b, (x, y))
+        return record("@", out, (x, lambda g: g @ b.T), (y, lambda g: a.T @ g))
     batch = _batch(op, a.shape, b.shape)
     rows = a[None, :] if a.ndim == 1 else a
     columns = b[:, None] if b.ndim == 1 else b

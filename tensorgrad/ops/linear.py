@@ -40,19 +40,27 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     x_shape, w_shape = shapes[:2]
     n, count, m = x_shape[-1], prod(x_shape[:-1]), prod(w_shape[:-1])
 
+    def matrix(a: np.ndarray, rows: int, columns: int) -> np.ndarray:
+        """The rules widen and reshape their operand anew, since that may be a copy."""
+        return _shaped(a if a.dtype is run else a.astype(run), (rows, columns))
+
     def compute() -> np.ndarray:
-        out = x.astype(run, copy=False).reshape(count, n) @ w.astype(run, copy=False).reshape(m, n).T
-        out = out.reshape(out_shape)
+        out = _shaped(matrix(x, count, n) @ matrix(w, m, n).T, out_shape)
         if bias is not None:
             out += arrays[2]
         return out.astype(dtype, copy=False)
 
-    rules = (  # which widen and reshape their operand anew, since that may be a copy
-        lambda g: (g.reshape(count, m) @ w.astype(run, copy=False).reshape(m, n)).reshape(x_shape),
-        lambda g: (g.reshape(count, m).T @ x.astype(run, copy=False).reshape(count, n)).reshape(w_shape),
+    rules = (
+        lambda g: _shaped(matrix(g, count, m) @ matrix(w, m, n), x_shape),
+        lambda g: _shaped(matrix(g, count, m).T @ matrix(x, count, n), w_shape),
         lambda g: g,
     )
-    return record("linear", remembered("linear", compute, operands), *zip(operands, rules, strict=False))
+    return record("linear", remembered("linear", compute, operands), *zip(operands, rules))
+
+
+def _shaped(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """`a` in `shape`; itself, not a view, where it has it."""
+    return a if a.shape == shape else a.reshape(shape)
 
 
 def _linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:

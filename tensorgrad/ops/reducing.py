@@ -15,6 +15,8 @@ from tensorgrad.node import ArrayNode, operand
 from tensorgrad.ops.axes import Dims, either, normalize, normalize_one
 from tensorgrad.sums import sum_over
 
+_SMALL = 1024  # elements of an array that is written in less time than a view of one number is made
+
 
 def reduction(
     op: str, x: Any, dim: Dims, keepdim: bool | None, axis: Dims, keepdims: bool | None
@@ -105,7 +107,15 @@ def without(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 def spread(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:
     """The rule of a sum over `axes`: each element receives the gradient of the sum that it went into."""
     wide = kept(shape, axes)
-    return lambda g: np.broadcast_to(g.reshape(wide), shape)
+    if prod(shape) > _SMALL:
+        return lambda g: np.broadcast_to(g.reshape(wide), shape)
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        sent = np.empty(shape, g.dtype)
+        sent[...] = g.reshape(wide)
+        return sent
+
+    return rule
 
 
 def root_of_nodes(a: np.ndarray) -> np.ndarray:
