@@ -83,15 +83,15 @@ def backward(events: Sequence[Event], places: Places) -> Sums:
     """The time of a backward pass, all of it, by what it was spent on.
 
     The time before a contribution comes is the rule's that has computed it. Nodes that a rule makes are operations that
-    are computed again, if they are recorded; what else it makes is a part of it.
+    are computed again, if they are recorded, and so are modules that it calls; what else it does is a part of it.
     """
     found = Sums(places)
     places.again = True
-    since, inside = events[0][0], 0.0
+    since, inside, around = events[0][0], 0.0, places.around  # inside: what a rule does itself
     for time, kind, op, scope, shape in events:
         if kind == ENDED:
             found.of(ORDER).backward += time - since
-        elif kind == SEEDED_INSIDE or (kind == SENT_INSIDE and scope is None):  # what a rule does itself
+        elif kind == SEEDED_INSIDE or (kind == SENT_INSIDE and scope is None) or (kind == BORDER and scope is around):
             inside += time - since
         elif kind in (SENT, SENT_INSIDE):
             one = found.of(op, scope, shape)
@@ -102,6 +102,8 @@ def backward(events: Sequence[Event], places: Places) -> Sums:
             one = found.of(ADDING, scope)
             one.backward += time - since
             one.calls += 1
+        elif kind == BORDER and places.is_ours(scope):
+            found.of(OUTSIDE_OPS, scope).again += time - since
         elif kind == MADE and op and places.is_ours(scope):
             found.of(op, scope, shape).again += time - since
         else:

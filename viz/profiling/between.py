@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -121,14 +122,16 @@ def shares(loss_fn: Callable[[], Any], model: Any, around: Scope) -> Shares:
 
 
 def moved(found: Mapping[Key, Spent], parts: Shares) -> dict[Key, Spent]:
-    """The times with these parts of the forward pass moved to what is outside of operations, in the same place."""
+    """The times with these parts of each operation, also where it is done again, moved to what is outside of operations
+    in the same place."""
     kept = dict(found)
     for key, one in found.items():
-        part = one.forward * parts.get(key, 0.0)
+        part = parts.get(key, 0.0)
         if part:
             _, path, stack, _ = key
-            kept[key] = Spent(one.calls, one.forward - part, one.backward, one.again)
-            out = (OUTSIDE_OPS, path, stack, ())
-            there = kept.get(out, Spent())
-            kept[out] = Spent(there.calls, there.forward + part, there.backward, there.again)
+            ahead, again = part * one.forward, part * one.again
+            kept[key] = replace(one, forward=one.forward - ahead, again=one.again - again)
+            outside = (OUTSIDE_OPS, path, stack, ())
+            there = kept.get(outside, Spent())
+            kept[outside] = replace(there, forward=there.forward + ahead, again=there.again + again)
     return kept

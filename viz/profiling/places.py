@@ -22,7 +22,7 @@ class Places(Paths):
     def __init__(self, model: Any, around: Scope) -> None:
         super().__init__(model)
         self.again = False
-        self._around = around
+        self.around = around
         self._known[around] = ""
         self._stacks: dict[Scope | None, Stack] = {None: (), around: ()}
         self._ours: dict[Scope | None, bool] = {None: False, around: True}
@@ -38,7 +38,7 @@ class Places(Paths):
 
     def _is_inside(self, scope: Scope) -> bool:
         found: Scope | None = scope
-        while found is not None and found is not self._around:
+        while found is not None and found is not self.around:
             found = found.parent
         return found is not None
 
@@ -56,7 +56,7 @@ class Places(Paths):
 
     def _place(self, scope: Scope) -> tuple[str, Stack]:
         module = scope.module
-        if self.again and scope.parent in (None, self._around) and id(module) in self._first:
+        if self.again and scope.parent in (None, self.around) and id(module) in self._first:
             return self._first[id(module)]
         around = self._known[scope.parent]
         path = self._entered(around, scope)
