@@ -145,12 +145,26 @@ def test_a_training_run_replays_without_a_graph() -> None:
             p.data = x
 
 
-def test_the_source_is_what_stands_in_the_readme() -> None:
+def test_the_source_is_read_as_it_would_be_written_by_hand() -> None:
     a, b, c = Value(2.0, label="a"), Value(-3.0, label="b"), Value(10.0, label="c")
     text = script(lambda: (a * b + c).relu() * a, [a, b, c]).source
-    assert "v1 = a * b  # -6.0\n" in text
-    assert text.index("a_grad = v3 * loss_grad") < text.index("a_grad += b * v1_grad")
-    assert "b_grad = a * v1_grad" in text
+    assert "    v1 = a * b + c  # 4.0\n    v2 = 0.0 if v1 <= 0.0 else v1  # 4.0\n    loss = v2 * a  # 8.0\n" in text
+    assert text.index("a_grad = 0.0\n") < text.index("a_grad += v2 * loss_grad") < text.index("a_grad += b * v1_grad")
+    assert "    b_grad = a * v1_grad\n" in text
+
+
+def test_terms_of_sums_have_no_lines_unless_they_have_names() -> None:
+    a, b = Value(2.0, label="a"), Value(-3.0, label="b")
+
+    def function(label: str) -> Value:
+        product = a * b
+        product.label = label
+        return a - (b + (a + product - 1.0) / 2.0) + 1.0
+
+    text = script(lambda: function(""), [a, b]).source
+    for line in ("v1 = a + a * b - 1.0", "v2 = b + v1 / 2.0", "loss = a - v2 + 1.0"):
+        assert f"    {line}  # " in text
+    assert "ab = a * b  # -6.0" in script(lambda: function("ab"), [a, b]).source
 
 
 def test_no_line_leads_to_a_constant() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from micrograd.backprop import Node, topological_order
 from micrograd.branches import Comparison
@@ -15,15 +17,23 @@ from micrograd.scripting.rules import Rule, number, rule
 FUNCTION = "loss_and_gradients"
 
 _FROM = {"math": {"inf", "nan", "tanh"}, "micrograd.branches": {"BranchChanged"}}  # all others: micrograd.ieee
+_PASSED_ON = {"+": (0, 1), "-": (0,)}
+"""The operations, with the places of the operands, that send their gradient on as it is."""
+
+_MOST_IN_A_SUM = 16  # operations in one line, so that it can be read and compiled
+_IN_ONE_LINE = 8  # names
+_LONG = 100  # characters
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
 class Listing:
-    """What a script is written from: a graph in order, and the name or number that each node has in the text.
+    """What a script is written from: a graph in order, and what each node is called in the text.
 
     order     the nodes that the root depends on, in the order in which they are computed
     aside     those that only comparisons depend on
     depends   the nodes that depend on an input
+    uses      how many contributions a node that depends on an input receives
+    inside    the nodes without a line of their own, each with the sum in whose line it stands
     names     of the nodes that have a variable
 
     Raises what `check_nodes` does.
@@ -36,34 +46,76 @@ class Listing:
         self.inputs = inputs
         self.order = topological_order(root)
         self.aside = _only_compared(self.order, seen)
-        check_nodes((*self.order, *self.aside))
+        nodes = (*self.order, *self.aside)
+        check_nodes(nodes)
         self.depends = set(inputs)
-        for node in (*self.order, *self.aside):
+        for node in nodes:
             if not self.depends.isdisjoint(node._prev):
                 self.depends.add(node)
-        baked = {n for n in (*self.order, *self.aside) if not n._prev and n not in self.depends}
-        called = {n for n in baked if n.label or n in given or n is root}
-        self.constants = [n for n in (*self.order, *self.aside) if n in called]
-        chosen = dict.fromkeys((*inputs, *(n for n in (*self.order, *self.aside) if n not in baked or n in called)))
-        self.names: dict[Node, str] = identifiers(root, chosen, given)
-        self._numbers = {n: number(n.data) for n in baked if n not in called}
         self.seen = [c for c in seen if any(isinstance(x, Value) and x in self.depends for x in (c[0], c[2]))]
+        self.uses = Counter(p for node in self.order for p in node._prev if p in self.depends)
 
-    def term(self, node: Node) -> str:
-        """A node as an operand: its variable or its number."""
-        return self.names.get(node) or self._numbers[node]
+        called = {node for node in nodes if node.label or node in given or node is root}
+        leaves = [node for node in nodes if not node._prev and node not in self.depends]
+        self.constants = [node for node in leaves if node in called]
+        self._numbers = {node: number(node.data) for node in leaves if node not in called}
+        self.inside = self._fold(nodes, called.union(inputs, (x for c in self.seen for x in (c[0], c[2]))))
+        hidden = self._numbers.keys() | self.inside.keys()
+        chosen = dict.fromkeys((*inputs, *(node for node in nodes if node not in hidden)))
+        self.names: dict[Node, str] = identifiers(root, chosen, given)
+
+    def _fold(self, nodes: Sequence[Node], kept: AbstractSet[object]) -> dict[Node, Node]:
+        """The terms of sums that nothing else reads: their gradient is the sum's, so neither needs a variable."""
+        used = Counter(parent for node in nodes for parent in node._prev)
+        terms: dict[Node, int] = {}
+        inside: dict[Node, Node] = {}
+        for node in nodes:
+            terms[node] = 1
+            for slot in _PASSED_ON.get(node._op, ()):
+                term = node._prev[slot]
+                if not term._prev or used[term] > 1 or term in kept or not self._may_stand_in_a_sum(term):
+                    continue
+                if terms[node] + terms[term] <= _MOST_IN_A_SUM:
+                    terms[node] += terms[term]
+                    inside[term] = node
+        return inside
+
+    def _may_stand_in_a_sum(self, node: Node) -> bool:
+        found = self.rule(node)
+        return " if " not in found.value and not any("{out}" in text for text in found.sent)
 
     def rule(self, node: Node) -> Rule:
         """The rule of a node's operation; that it has one has been checked."""
-        found = rule(node._op, [p.data if p in self._numbers else self.term(p) for p in node._prev])
+        found = rule(node._op, [p.data if p in self._numbers else "" for p in node._prev])
         assert found is not None
         return found
 
-    def filled(self, text: str, node: Node) -> str:
-        """A text of the node's rule with the names in it."""
-        a, b = (*map(self.term, node._prev), "", "")[:2]
-        name = self.names[node]
-        return text.format(a=a, b=b, out=name, g=gradient(name))
+    def value(self, node: Node, arrays: bool) -> str:
+        """The expression that computes a node, with the terms that stand inside it."""
+        return _of(self.rule(node), arrays)[0].format(**self._operands(node, arrays))
+
+    def sent(self, node: Node, slot: int, arrays: bool) -> str:
+        """The expression of a contribution."""
+        owner = node
+        while owner in self.inside:
+            owner = self.inside[owner]
+        filled = {"out": self.names.get(node), "g": gradient(self.names[owner])}
+        return _of(self.rule(node), arrays)[1][slot].format(**self._operands(node, arrays), **filled)
+
+    def term(self, node: Node) -> str:
+        """A node that stands in a line: its variable or its number."""
+        return self.names.get(node) or self._numbers[node]
+
+    def _operands(self, node: Node, arrays: bool) -> dict[str, str]:
+        """{"a": the first operand, "b": the second}."""
+        texts = {}
+        for letter, parent in zip("ab", node._prev, strict=False):
+            if parent not in self.inside:
+                texts[letter] = self.term(parent)
+            else:
+                text = self.value(parent, arrays)
+                texts[letter] = f"({text})" if letter == "b" and parent._op in _PASSED_ON else text
+        return texts
 
     def sends(self, node: Node) -> Iterator[tuple[int, Node]]:
         """The operands that lead to an input, by place."""
@@ -82,25 +134,22 @@ def _only_compared(order: Sequence[Node], seen: Sequence[Comparison]) -> list[No
 
 def contribution_lines(listing: Listing, arrays: bool = False) -> dict[tuple[Node | None, int], str]:
     """The line of each contribution, by sender and place of the operand, in the order of the backward pass; the seed's
-    sender is None. The first to arrive at a node is written with `=`, all others with `+=`."""
-    root = listing.root
+    sender is None. A gradient of one contribution is that, written with `=`; one of several starts at 0.0."""
     lines: dict[tuple[Node | None, int], str] = {}
-    if root in listing.depends:
-        lines[None, 0] = f"{gradient(listing.names[root])} = 1.0"
-    reached = {root}
+    if listing.root in listing.depends:
+        lines[None, 0] = f"{gradient(listing.names[listing.root])} = 1.0"
     for node in reversed(listing.order):
         if node._prev and node in listing.depends:
-            texts = _of(listing.rule(node), arrays)[1]
             for slot, parent in listing.sends(node):
-                arriving = _arriving(gradient(listing.names[parent]), parent in reached, arrays)
-                reached.add(parent)
-                lines[node, slot] = arriving + listing.filled(texts[slot], node)
+                if parent not in listing.inside:
+                    arriving = _arriving(gradient(listing.names[parent]), listing.uses[parent] > 1, arrays)
+                    lines[node, slot] = arriving + listing.sent(node, slot, arrays)
     return lines
 
 
-def _arriving(grad: str, again: bool, arrays: bool) -> str:
+def _arriving(grad: str, adds: bool, arrays: bool) -> str:
     """The left of a contribution's line. Two gradients may be one array, so += would add to both."""
-    if not again:
+    if not adds:
         return f"{grad} = "
     return f"{grad} = {grad} + " if arrays else f"{grad} += "
 
@@ -115,15 +164,23 @@ def source(listing: Listing, arrays: bool = False) -> str:
         *_section("constants", _constants(listing)),
         *_section("forward", _forward(listing, arrays)),
         *_section("the comparisons, as they came out when this was written", _guards(listing, arrays)),
-        *_section(
-            "backward: a contribution a line; the first to arrive needs no +=",
-            contribution_lines(listing, arrays).values(),
-        ),
-        *_section("a sum of nothing but -0.0 is 0.0", [_returned(listing)]),
+        *_section("gradients that several contributions add up to", _sums(listing)),
+        *_section("backward, a line for each contribution", contribution_lines(listing, arrays).values()),
+        *_listed(f"return {listing.names[listing.root]}, [", _gradients(listing), "]"),
     ]
-    parameters = ", ".join(listing.names[n] for n in listing.inputs)
-    lines = [f"def {FUNCTION}({parameters}):", *(f"    {line}" for line in body)]
-    return "\n".join((*_imports(lines, arrays), "", "", *lines, ""))
+    head = _listed(f"def {FUNCTION}(", [listing.names[n] for n in listing.inputs], "):")
+    lines = [*head, *(f"    {line}" for line in body)]
+    imports = _imports(lines, arrays)
+    return "\n".join((*imports, *([""] * 2 if imports else []), *lines, ""))
+
+
+def _listed(before: str, items: Sequence[str], after: str) -> list[str]:
+    """Items between brackets, in one line if that is short, else some in a line."""
+    line = f"{before}{', '.join(items)}{after}"
+    if len(line) <= _LONG:
+        return [line]
+    rows = [", ".join(items[i : i + _IN_ONE_LINE]) for i in range(0, len(items), _IN_ONE_LINE)]
+    return [before, *(f"    {row}," for row in rows), after]
 
 
 def _section(title: str, lines: object) -> list[str]:
@@ -138,8 +195,8 @@ def _constants(listing: Listing) -> list[str]:
 def _forward(listing: Listing, arrays: bool) -> list[str]:
     lines = []
     for node in (*listing.order, *listing.aside):
-        if node._prev:
-            line = f"{listing.names[node]} = {listing.filled(_of(listing.rule(node), arrays)[0], node)}"
+        if node._prev and node not in listing.inside:
+            line = f"{listing.names[node]} = {listing.value(node, arrays)}"
             lines.append(line if arrays else f"{line}  # {number(node.data)}")
     return lines
 
@@ -160,10 +217,20 @@ def _compared(listing: Listing, operand: object) -> str:
     return listing.term(operand) if isinstance(operand, Value) else number(float(operand))
 
 
-def _returned(listing: Listing) -> str:
-    reached = {parent for node in listing.order for parent in node._prev} | {listing.root}
-    gradients = (f"{gradient(listing.names[n])} + 0.0" if n in reached else "0.0" for n in listing.inputs)
-    return f"return {listing.names[listing.root]}, [{', '.join(gradients)}]"
+def _sums(listing: Listing) -> list[str]:
+    """`a_grad = b_grad = 0.0`, some in a line."""
+    several = [gradient(name) for node, name in listing.names.items() if listing.uses[node] > 1]
+    return [" = ".join((*several[i : i + _IN_ONE_LINE], "0.0")) for i in range(0, len(several), _IN_ONE_LINE)]
+
+
+def _gradients(listing: Listing) -> list[str]:
+    """The gradient of each input. One that was added to nothing can be -0.0, where the engine, which adds to 0.0, has
+    0.0."""
+    texts = []
+    for node in listing.inputs:
+        uses, name = listing.uses[node], gradient(listing.names[node])
+        texts.append(name if uses > 1 or node is listing.root else f"{name} + 0.0" if uses else "0.0")
+    return texts
 
 
 def _imports(lines: Sequence[str], arrays: bool) -> list[str]:
