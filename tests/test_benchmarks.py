@@ -1,4 +1,4 @@
-"""The benchmarks' arithmetic, on a clock that only the contenders move."""
+"""The benchmarks' arithmetic, on a clock that only the contenders move; and that contenders compute the same thing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,23 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from conftest import missing, require_torch
 
 sys.path.append(str(Path(__file__).parent / "benchmarks"))
 
+import agreement
 import racing
+import run
+import tensor_checkpoint
+import tensor_gpt
+import tensor_indexing
+import tensor_mlp
+from by_hand.rows import add_rows
+
+CLOSE = 1e-5
+"""Largest difference of gradients in float32, relative to the largest of an array."""
 
 
 class Clock:
@@ -122,3 +134,128 @@ def test_targets_travel_in_reports() -> None:
         "| speed | at least 3 | 3.20 (3.00-3.50) | met |",
         "| cost | at most 1.35 | 1.40 (1.30-1.50) | **not met** |",
     ]
+
+
+# -- contenders compute the same thing ---------------------------------------------------------------------------------
+
+MLP_PEERS = [who for who in tensor_mlp.MAKERS if not who.startswith("tinygrad")]  # it compiles kernels for seconds
+
+
+@pytest.mark.parametrize("who", MLP_PEERS)
+def test_mlps_have_equal_gradients(who: str) -> None:
+    made = tensor_mlp.arrays(tensor_mlp.TINY)
+    step = able(tensor_mlp.MAKERS[who](*made), who)
+    step()  # a second one must not add to the first
+    agreement.check({"ours": tensor_mlp.operators(*made)(), who: step()}, CLOSE)
+
+
+@pytest.mark.parametrize("what", ["embedding", "index"])
+def test_tables_have_equal_gradients(what: str) -> None:
+    require_torch()
+    steps = tensor_indexing.contenders(tensor_indexing.TINY)[what]
+    able_ones = {who: step for who, step in steps.items() if not isinstance(step, str)}
+    assert set(able_ones) >= {"ours", "torch"}
+    for step in able_ones.values():
+        step()
+    agreement.check({who: step() for who, step in able_ones.items()}, CLOSE)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 40])
+def test_rows_added_by_hand(rows: int) -> None:
+    numbers = np.random.default_rng(rows).integers(0, rows, 100) ** 2 // rows  # some often, some never
+    table, given = np.zeros((rows, 3)), np.random.default_rng(1).normal(size=(100, 3))
+    expected = table.copy()
+    np.add.at(expected, numbers, given)
+    add_rows(table, numbers, given)
+    np.testing.assert_allclose(table, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_blocks_have_equal_gradients() -> None:
+    require_torch()
+    steps = tensor_gpt.block_steppers(tensor_gpt.TINY)
+    for step in steps.values():
+        step()
+    agreement.check({who: step() for who, step in steps.items()}, CLOSE)
+
+
+@pytest.mark.parametrize("batch", [3, 1])
+def test_gpts_learn_alike(batch: int) -> None:
+    """Gradients of the first step, and losses after clipping and AdamW. A batch of one is cut otherwise by hand."""
+    require_torch()
+    size = tensor_gpt.Size(vocabulary=11, context=9, blocks=2, heads=2, width=8, batch=batch, tokens=8)
+    steppers = tensor_gpt.steppers(size)
+    for one in steppers.values():
+        for phase in one.phases[:2]:
+            phase()
+    agreement.check({who: one.gradients() for who, one in steppers.items()}, CLOSE)
+    losses = {}
+    for who, one in steppers.items():
+        losses[who] = []
+        for _ in range(4):
+            one()
+            losses[who].append(one.loss())
+    agreement.check({who: [np.array(found)] for who, found in losses.items()}, CLOSE)
+    assert losses["ours"][0] - losses["ours"][-1] > 0.005, losses
+
+
+def test_checkpoints_change_no_bit() -> None:
+    ways = tensor_checkpoint.steppers(tensor_gpt.TINY)
+    for one in ways.values():
+        one()
+    agreement.check({who: one.gradients() for who, one in ways.items()}, close=0)
+
+
+def test_a_disagreement_is_told() -> None:
+    one, other = {"w": np.ones(3), "b": np.zeros(2)}, {"w": np.array([1, 1, 1.01]), "b": np.zeros(2)}
+    with pytest.raises(ValueError, match=r"gradient w: 'b' is 1\.0e-02 from 'a', more than 0\.0001"):
+        agreement.check({"a": one, "b": other})
+    with pytest.raises(ValueError, match="'b' and 'a' have gradients of different things: b"):
+        agreement.check({"a": one, "b": {"w": np.ones(3)}})
+    with pytest.raises(ValueError, match=r"gradient 0: 'b' has shape \(3,\), 'a' \(1, 3\)"):
+        agreement.check({"a": [np.ones((1, 3))], "b": [np.ones(3)]})
+    with pytest.raises(ValueError, match="is nan from"):
+        agreement.check({"a": [np.ones(1)], "b": [np.array([np.nan])]})
+
+
+def able(step: Callable[[], object] | str, who: str) -> Callable[[], object]:
+    """The step, or a skip that says why there is none; torch must be there where CI is set."""
+    if isinstance(step, str):
+        if who.startswith("torch"):
+            missing(step)
+        pytest.skip(step)
+    return step
+
+
+# -- the runner --------------------------------------------------------------------------------------------------------
+
+
+def test_every_group_is_a_program() -> None:
+    for group in run.GROUPS:
+        text = (run.FOLDER / f"{group}.py").read_text()
+        assert "def report(quick: bool) -> list[str]:" in text
+        assert text.endswith('if __name__ == "__main__":\n    racing.alone(report)\n')
+
+
+def test_a_run_gathers_targets_and_writes_once_it_is_whole(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = racing.Target("speed", (2.0, 2.0, 2.0), 3.0, least=True)
+    results = tmp_path / "RESULTS.md"
+    monkeypatch.setattr(run, "RESULTS", results)
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "machine", lambda: ["# Results", ""])
+    monkeypatch.setattr(run, "run", lambda group, quick: [f"## {group}", "", "text", racing.target_line(target)])
+    assert run.main(["growth"]) == 0
+    assert run.main(["--quick"]) == 0
+    assert not results.exists()
+    assert run.main([]) == 0
+    text = results.read_text()
+    assert text.startswith("# Results\n\n## Targets\n\n| target")
+    assert text.count("**not met**") == text.count("\ntext\n") == len(run.GROUPS)
+    assert "<!--" not in text
+    monkeypatch.setattr(run, "run", lambda group, quick: None)
+    assert run.main(["growth"]) == 1
+    assert "## growth\n\nFailed" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        run.main(["grwth"])
+    assert "no group 'grwth': there are scalar," in capsys.readouterr().err

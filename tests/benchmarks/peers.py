@@ -7,6 +7,7 @@ All compute the same: layers tanh(h @ w + b), and the mean of the squares of the
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -54,7 +55,7 @@ def torch_operators(weights: Arrays, biases: Arrays, x: np.ndarray) -> Step:
 @guarded
 def torch_modules(weights: Arrays, biases: Arrays, x: np.ndarray) -> Step:
     """torch, nn.Sequential of Linear and Tanh."""
-    import torch
+    torch = importlib.import_module("torch")
 
     ws, bs, x = _torch([w.T for w in weights], biases, x)
     layers = []
@@ -78,7 +79,7 @@ def sequential_step(net: Any, x: Any) -> Step:
 
 
 def _torch(weights: Arrays, biases: Arrays, x: np.ndarray) -> tuple[list[Any], list[Any], Any]:
-    import torch
+    torch = importlib.import_module("torch")
 
     torch.set_num_threads(racing.THREADS)
     ws, bs = ([torch.tensor(a, requires_grad=True) for a in arrays] for arrays in (weights, biases))
@@ -88,7 +89,7 @@ def _torch(weights: Arrays, biases: Arrays, x: np.ndarray) -> tuple[list[Any], l
 @guarded
 def mygrad(weights: Arrays, biases: Arrays, x: np.ndarray) -> Step:
     """MyGrad, which clears gradients by itself where a tensor is used again."""
-    import mygrad as mg
+    mg = importlib.import_module("mygrad")
 
     ws, bs = ([mg.tensor(a) for a in arrays] for arrays in (weights, biases))
     x = mg.tensor(x, constant=True)
@@ -106,8 +107,8 @@ def mygrad(weights: Arrays, biases: Arrays, x: np.ndarray) -> Step:
 @guarded
 def autograd(weights: Arrays, biases: Arrays, x: np.ndarray) -> Step:
     """HIPS autograd."""
-    import autograd.numpy as anp
-    from autograd import grad
+    anp = importlib.import_module("autograd.numpy")
+    grad = importlib.import_module("autograd").grad
 
     def loss(ws: list[Any], bs: list[Any]) -> Any:
         h = x
@@ -137,10 +138,9 @@ def tinygrad_jit(weights: Arrays, biases: Arrays, x: np.ndarray) -> Step:
 
 
 def _tinygrad(weights: Arrays, biases: Arrays, x: np.ndarray, jit: bool) -> Step:
-    from tinygrad import Device, Tensor, TinyJit
-
-    ws, bs = ([Tensor(a).realize() for a in arrays] for arrays in (weights, biases))
-    x = Tensor(x).realize()
+    tiny = importlib.import_module("tinygrad")
+    ws, bs = ([tiny.Tensor(a).realize() for a in arrays] for arrays in (weights, biases))
+    x = tiny.Tensor(x).realize()
 
     def gradients(x: Any) -> list[Any]:
         h = x
@@ -150,11 +150,11 @@ def _tinygrad(weights: Arrays, biases: Arrays, x: np.ndarray, jit: bool) -> Step
         found[0].realize(*found[1:])
         return found
 
-    run = TinyJit(gradients) if jit else gradients
+    run = tiny.TinyJit(gradients) if jit else gradients
 
     def step() -> list[Any]:
         found = run(x)
-        Device.default.synchronize()  # kernels run behind the program's back
+        tiny.Device.default.synchronize()  # kernels run behind the program's back
         return found
 
     for _ in range(3 if jit else 1):  # TinyJit records in the second call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import agreement
 import numpy as np
 import racing
 from by_hand import adamw
@@ -107,8 +109,8 @@ def ours(model: GPT, size: Size, checkpoint: bool | int | str = False, update: b
 
 def torchs(state: dict[str, np.ndarray], size: Size, update: bool = True) -> Stepper:
     """The model in torch, eager, with its default AdamW."""
-    import peers_torch
-    import torch
+    peers_torch = importlib.import_module("peers_torch")
+    torch = importlib.import_module("torch")
 
     torch.set_num_threads(racing.THREADS)
     model = peers_torch.loaded(
@@ -167,8 +169,8 @@ def steppers(size: Size, update: bool = True) -> dict[str, Stepper]:
 
 def block_steppers(size: Size) -> dict[str, Callable[[], dict[str, np.ndarray]]]:
     """Forward and backward of one block, with the gradient of its input (B, T, C); each returns all gradients."""
-    import peers_torch
-    import torch
+    peers_torch = importlib.import_module("peers_torch")
+    torch = importlib.import_module("torch")
 
     torch.set_num_threads(racing.THREADS)
     tensorgrad.manual_seed(0)
@@ -206,6 +208,15 @@ def block_steppers(size: Size) -> dict[str, Callable[[], dict[str, np.ndarray]]]
     return {"torch": run_torch, "NumPy by hand": run_by_hand, "ours": run_ours}
 
 
+def checked(contenders: dict[str, Stepper]) -> dict[str, Stepper]:
+    """The contenders, after forward and backward once, if these gave equal losses and gradients."""
+    for one in contenders.values():
+        for phase in one.phases[:2]:
+            phase()
+    agreement.check({who: {"loss": one.loss(), **one.gradients()} for who, one in contenders.items()})
+    return contenders
+
+
 # -- report ------------------------------------------------------------------------------------------------------------
 
 
@@ -225,15 +236,17 @@ def phases_table(contenders: dict[str, Stepper], repeats: int) -> list[str]:
 
 def report(quick: bool) -> list[str]:
     repeats = 3 if quick else 25
-    block = racing.race("a block of a GPT, forward and backward", block_steppers(BLOCK), repeats)
-    contenders = steppers(CHARS)
+    blocks, contenders = block_steppers(BLOCK), checked(steppers(CHARS))
+    agreement.check({who: step() for who, step in blocks.items()})
+    block = racing.race("a block of a GPT, forward and backward", blocks, repeats)
     step = racing.race("training step of the character model", contenders, repeats, seconds=0)
     lines = [
         "## A GPT",
         "",
         f"Width {CHARS.width}, {CHARS.heads} heads, {CHARS.batch} sequences of {CHARS.tokens} tokens, float32; the "
         f"character model has {CHARS.blocks} blocks and {CHARS.vocabulary} characters; its step is forward, backward, "
-        "`clip_grad_norm_` and AdamW. By hand: `by_hand/gpt.py`, arrays made once, in tiles, on two threads.",
+        "`clip_grad_norm_` and AdamW. By hand: `by_hand/gpt.py`, arrays made once, in tiles, on "
+        f"{racing.THREADS} threads.",
         "",
         *racing.table([block, step], to="ours"),
         "",

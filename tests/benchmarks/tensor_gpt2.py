@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -12,14 +13,14 @@ import tensor_gpt
 
 
 def report(quick: bool) -> list[str]:
-    size = tensor_gpt.GPT2
-    contenders = tensor_gpt.steppers(size, update=False)
+    size = replace(tensor_gpt.GPT2, vocabulary=5_000, blocks=2) if quick else tensor_gpt.GPT2
+    contenders = tensor_gpt.checked(tensor_gpt.steppers(size, update=False))
     found = racing.race("forward and backward of GPT-2 small", contenders, 2 if quick else 7, seconds=0)
     return [
         "## GPT-2 small",
         "",
-        f"{size.tokens} tokens, random weights, float32; forward and backward, with clearing of the gradients. "
-        "By hand as above.",
+        f"{size.tokens} tokens, {size.blocks} blocks, {size.vocabulary:,} tokens to choose from, random weights, "
+        "float32; forward and backward, with clearing of the gradients. By hand as above.",
         "",
         *racing.table([found], to="ours"),
         "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import agreement
 import numpy as np
 import peers
 import racing
@@ -44,7 +46,7 @@ def torchs(read: Callable[[Any, Any, Any], Any]) -> Callable[..., peers.Step | s
 
     @peers.guarded
     def made(table: np.ndarray, numbers: np.ndarray, sent: np.ndarray) -> peers.Step:
-        import torch
+        torch = importlib.import_module("torch")
 
         torch.set_num_threads(racing.THREADS)
         table = torch.tensor(table, requires_grad=True)
@@ -72,7 +74,7 @@ def pulled(table: Any, read: Callable[[], Any], sent: Any) -> peers.Step:
 
 @peers.guarded
 def mygrad(table: np.ndarray, numbers: np.ndarray, sent: np.ndarray) -> peers.Step:
-    import mygrad as mg
+    mg = importlib.import_module("mygrad")
 
     table = mg.tensor(table)
 
@@ -85,7 +87,7 @@ def mygrad(table: np.ndarray, numbers: np.ndarray, sent: np.ndarray) -> peers.St
 
 @peers.guarded
 def autograd(table: np.ndarray, numbers: np.ndarray, sent: np.ndarray) -> peers.Step:
-    from autograd import make_vjp
+    make_vjp = importlib.import_module("autograd").make_vjp
 
     pull = make_vjp(lambda table: table[numbers])
     return lambda: [pull(table)[0](sent)]
@@ -123,6 +125,8 @@ def contenders(size: Size) -> dict[str, dict[str, Callable[[], Any] | str]]:
 def report(quick: bool) -> list[str]:
     found = contenders(FULL)
     found["embedding"]["NumPy by hand"] = found["index"]["NumPy by hand"]
+    for steps in found.values():
+        agreement.check({who: step() for who, step in steps.items() if not isinstance(step, str)})
     repeats = 3 if quick else 25
     races = [racing.race(what, steps, repeats) for what, steps in found.items()]
     numbers = arrays(FULL)[1]

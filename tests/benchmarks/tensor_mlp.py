@@ -4,13 +4,13 @@ whose time is that of the products."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import agreement
 import numpy as np
 import peers
 import racing
@@ -81,27 +81,35 @@ def by_hand(weights: peers.Arrays, biases: peers.Arrays, x: np.ndarray) -> peers
     return step
 
 
-def contenders(size: Size) -> dict[str, Callable[[], Any] | str]:
-    """A step of each, with equal weights; what it returns are the gradients, weights first."""
+MAKERS = {
+    "ours": operators,
+    "ours, modules": modules,
+    "torch": peers.torch_operators,
+    "torch, modules": peers.torch_modules,
+    "MyGrad": peers.mygrad,
+    "autograd": peers.autograd,
+    "tinygrad": peers.tinygrad,
+    "tinygrad, TinyJit": peers.tinygrad_jit,
+    BY_HAND: by_hand,
+}
+"""Each makes a step, which returns the gradients, weights first; or says why it cannot run."""
+
+
+def contenders(size: Size) -> dict[str, peers.Step | str]:
+    """A step of each, with equal weights."""
     made = arrays(size)
-    makers = {
-        "ours": operators,
-        "ours, modules": modules,
-        "torch": peers.torch_operators,
-        "torch, modules": peers.torch_modules,
-        "MyGrad": peers.mygrad,
-        "autograd": peers.autograd,
-        "tinygrad": peers.tinygrad,
-        "tinygrad, TinyJit": peers.tinygrad_jit,
-        BY_HAND: by_hand,
-    }
-    return {who: make(*made) for who, make in makers.items()}
+    return {who: make(*made) for who, make in MAKERS.items()}
+
+
+def raced(name: str, size: Size, repeats: int) -> racing.Race:
+    steps = contenders(size)
+    agreement.check({who: step() for who, step in steps.items() if not isinstance(step, str)})
+    return racing.race(name, steps, repeats)
 
 
 def report(quick: bool) -> list[str]:
     repeats = 3 if quick else 25
-    tiny = racing.race("tiny", contenders(TINY), repeats)
-    middle = racing.race("ten layers", contenders(MIDDLE), repeats)
+    tiny, middle = raced("tiny", TINY, repeats), raced("ten layers", MIDDLE, repeats)
     targets = [
         ("tiny MLP: torch's time over ours", tiny, "torch", "ours", 3, True),
         ("tiny MLP of modules: torch's time over ours", tiny, "torch, modules", "ours, modules", 3, True),
