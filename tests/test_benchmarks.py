@@ -19,7 +19,10 @@ import tensor_checkpoint
 import tensor_gpt
 import tensor_indexing
 import tensor_mlp
+from by_hand import adamw, tiles
 from by_hand.rows import add_rows
+
+import tensorgrad
 
 CLOSE = 1e-5
 """Largest difference of gradients in float32, relative to the largest of an array."""
@@ -168,6 +171,23 @@ def test_rows_added_by_hand(rows: int) -> None:
     np.add.at(expected, numbers, given)
     add_rows(table, numbers, given)
     np.testing.assert_allclose(table, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_adamw_by_hand() -> None:
+    """With gradients as small as eps, a strong decay, and more numbers than are in a tile."""
+    rng = np.random.default_rng(0)
+    start, sent = rng.normal(size=(2, tiles.TILE + 5))
+    sent *= 1e-6
+    ours = tensorgrad.nn.Parameter(tensorgrad.tensor(start))
+    its = tensorgrad.optim.AdamW([ours], lr=0.1, weight_decay=0.5)
+    flat, gradient = start.copy(), sent.copy()
+    mine = adamw.AdamW(flat, gradient, lr=0.1, weight_decay=0.5)
+    for scale in (1.0, -0.01, 3.0):
+        np.multiply(sent, scale, out=gradient)
+        ours.grad = gradient.copy()
+        its.step()
+        mine.step()
+    np.testing.assert_allclose(flat, ours.detach().numpy(), rtol=1e-9, atol=1e-12)
 
 
 def test_blocks_have_equal_gradients() -> None:
