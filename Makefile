@@ -1,7 +1,8 @@
 # Two targets that set everything up themselves: their own .venv, no root, no system packages.
 #   make demo   the main job: a picture, a stepper page and a comparison of both engines, in plusequals-demo/
 #   make test   the tests
-# For developers: make lint, and make bench (ratios against the original micrograd; what pages, the monitor and memory cost).
+# For developers: make lint, and make bench (speed beside other engines and beside NumPy by hand,
+# written to tests/benchmarks/RESULTS.md; what pages, the monitor and memory cost).
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -22,9 +23,11 @@ lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# torch by this exact release, as in .ci/run: a plain `torch` brings gigabytes that are of no use here.
 bench: $(VENV)/.test-ready
+	$(BIN)/python -m pip install --quiet --editable ".[bench]" torch==2.13.0
 	$(BIN)/python -m pip install --quiet --target $(VENV)/original --upgrade micrograd==0.1.0
-	$(BIN)/python tests/benchmarks/scalar.py $(VENV)/original
+	$(BIN)/python tests/benchmarks/run.py
 	$(BIN)/python tests/benchmarks/debug.py
 	$(BIN)/python tests/benchmarks/selection.py
 	$(BIN)/python tests/benchmarks/stepper.py
