@@ -84,7 +84,7 @@ class Profile:
     wall      how long both passes took while they were looked at
     plain     how long they took when nobody looked
     runs      how many of each there were
-    averaged  of how many the figures are the mean: the fastest and the slowest quarter are left out
+    averaged  of how many the figures are the mean: the slower half is left out
     """
 
     rows: tuple[Row, ...]

@@ -54,12 +54,12 @@ def profile(loss_fn: Callable[[], Any], *, repeats: int = 5, model: Any = None, 
         own = shares(loss_fn, model, _around())
     finally:
         random.set_rng_state(state)
-    chosen = _middle([wall for wall, _ in measured])
+    chosen = _fastest([wall for wall, _ in measured])
     walls = [measured[i][0] for i in chosen]
     return Profile(
         rows=_rows([moved(measured[i][1], own) for i in chosen]),
         wall=_mean(walls),
-        plain=_mean([plain[i] for i in _middle(plain)]),
+        plain=_mean([plain[i] for i in _fastest(plain)]),
         runs=repeats,
         averaged=len(chosen),
     )
@@ -159,11 +159,9 @@ def _done(loss: Node) -> Callable[[Node], None] | None:
     return lean.done((loss,), None, None) if isinstance(loss, ArrayNode) else None
 
 
-def _middle(walls: Sequence[float]) -> list[int]:
-    """The places of the runs that are left without the fastest and the slowest quarter of them."""
-    dropped = len(walls) // 4
-    order = sorted(range(len(walls)), key=walls.__getitem__)
-    return order[dropped : len(walls) - dropped]
+def _fastest(walls: Sequence[float]) -> list[int]:
+    """The places of the faster half of the runs: what slows some down is what else the machine does."""
+    return sorted(range(len(walls)), key=walls.__getitem__)[: (len(walls) + 1) // 2]
 
 
 def _mean(times: Sequence[float]) -> float:

@@ -37,7 +37,7 @@ def _totals(profile: Profile, scale: float, unit: str) -> list[str]:
     cells.append(["measured by the wall clock", decimals(profile.wall / scale), _share(profile.wall, profile.total)])
     cells.append(["without the profile", decimals(profile.plain / scale), _share(profile.plain, profile.total)])
     told = f"mean of {count(profile.averaged, 'run')}" + (
-        f", the middle half of {profile.runs}" if profile.averaged < profile.runs else ""
+        f", the faster half of {profile.runs}" if profile.averaged < profile.runs else ""
     )
     return [told, *aligned(cells)]
 

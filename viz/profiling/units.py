@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (0.0, "µs"))
+_UNITS = ((10.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs"))
+"""From how many seconds on, the unit in seconds, its name."""
 
 
 def unit_for(longest: float) -> Callable[[float], str]:
@@ -15,8 +16,7 @@ def unit_for(longest: float) -> Callable[[float], str]:
 
 def scale_for(longest: float) -> tuple[float, str]:
     """The unit for times of up to so many seconds, in seconds, and its name."""
-    least, name = next(unit for unit in _UNITS if longest >= unit[0])
-    return least or 1e-6, name
+    return next((scale, name) for least, scale, name in _UNITS if longest >= least)
 
 
 def decimals(x: float) -> str:
