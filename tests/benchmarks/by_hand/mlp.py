@@ -1,5 +1,5 @@
-"""Layers tanh(h @ w + b) with a loss at the end, forward and backward, for one program and one size: arrays are made
-once and written over in every step, and each line is one call of NumPy."""
+"""Layers tanh(h @ w + b) with the mean of the squares of the last one's results as the loss, forward and backward, each
+line one call of NumPy: as a function for any size, and for one size, where arrays are made once and written over."""
 
 from __future__ import annotations
 
@@ -8,8 +8,36 @@ from collections.abc import Sequence
 import numpy as np
 
 
+def step(
+    weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], x: np.ndarray
+) -> tuple[float, list[np.ndarray], list[np.ndarray]]:
+    """The loss for x (rows, in), and new arrays with the gradients of weights (in, out) and biases (out,)."""
+    results = [x]
+    for w, b in zip(weights, biases):
+        out = results[-1] @ w
+        out += b
+        np.tanh(out, out)
+        results.append(out)
+    out = results.pop()
+    flat = out.ravel()
+    loss = float(np.dot(flat, flat)) / out.size
+    g = out * np.float32(2 / out.size)
+    weight_gradients, bias_gradients = [], []
+    for w in reversed(weights):
+        out *= out  # its value is not needed any more: the layer after it is done
+        np.subtract(1, out, out)
+        out *= g  # of what tanh was taken of
+        before = results.pop()
+        weight_gradients.append(before.T @ out)
+        bias_gradients.append(np.add.reduce(out, 0))
+        if results:
+            g = out @ w.T
+        out = before
+    return loss, weight_gradients[::-1], bias_gradients[::-1]
+
+
 class MLP:
-    """All layers, with the mean of the squares of the last one's results as the loss.
+    """All layers, for batches of one size.
 
     weights  each (in, out)
     biases   each (out,)
