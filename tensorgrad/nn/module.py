@@ -135,8 +135,9 @@ class Module:
     def __getattr__(self, name: str) -> Any:
         fields = self.__dict__
         for kind in _KINDS:
-            if name in fields.get(kind, ()):
-                return fields[kind][name]
+            registered = fields.get(kind)
+            if registered is not None and name in registered:
+                return registered[name]
         if "_modules" not in fields and not name.startswith("__"):
             hint = ": call super().__init__() first in its __init__"
         else:

@@ -40,22 +40,25 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     x_shape, w_shape = shapes[:2]
     n, count, m = x_shape[-1], prod(x_shape[:-1]), prod(w_shape[:-1])
 
-    def matrix(a: np.ndarray, rows: int, columns: int) -> np.ndarray:
-        """The rules widen and reshape their operand anew, since that may be a copy."""
-        return _shaped(a if a.dtype is run else a.astype(run), (rows, columns))
+    x_rows, w_rows, out_rows = (count, n), (m, n), (count, m)
 
     def compute() -> np.ndarray:
-        out = _shaped(matrix(x, count, n) @ matrix(w, m, n).T, out_shape)
+        out = _shaped(_matrix(x, x_rows, run) @ _matrix(w, w_rows, run).T, out_shape)
         if bias is not None:
             out += arrays[2]
-        return out.astype(dtype, copy=False)
+        return out if out.dtype is dtype else out.astype(dtype)
 
-    rules = (
-        lambda g: _shaped(matrix(g, count, m) @ matrix(w, m, n), x_shape),
-        lambda g: _shaped(matrix(g, count, m).T @ matrix(x, count, n), w_shape),
-        lambda g: g,
-    )
-    return record("linear", remembered("linear", compute, operands), *zip(operands, rules))
+    out = remembered("linear", compute, operands)
+    of_x = operands[0], lambda g: _shaped(_matrix(g, out_rows, run) @ _matrix(w, w_rows, run), x_shape)
+    of_w = operands[1], lambda g: _shaped(_matrix(g, out_rows, run).T @ _matrix(x, x_rows, run), w_shape)
+    if bias is None:
+        return record("linear", out, of_x, of_w)
+    return record("linear", out, of_x, of_w, (operands[2], lambda g: g))
+
+
+def _matrix(a: np.ndarray, shape: tuple[int, int], run: np.dtype) -> np.ndarray:
+    """`a` as a matrix in the dtype in which products run. Rules do it anew each time, since that may be a copy."""
+    return _shaped(a if a.dtype is run else a.astype(run), shape)
 
 
 def _shaped(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
