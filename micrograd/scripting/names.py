@@ -34,8 +34,8 @@ def identifiers(root: Node, nodes: Iterable[Node], given: Mapping[Node, str]) ->
     """
     nodes = list(nodes)
     pick = _picker()
-    named = {node: text for node in nodes if (text := given.get(node) or str(node.label or ""))}
-    names = {node: pick(text) for node, text in named.items() if identifier(text)}
+    texts = ((node, given.get(node) or str(node.label or "")) for node in nodes)
+    names = {node: pick(base) for node, text in texts if text and (base := identifier(text))}
     if root not in names:
         names[root] = pick("loss")
     places = count(1)
@@ -47,6 +47,8 @@ def identifiers(root: Node, nodes: Iterable[Node], given: Mapping[Node, str]) ->
 
 def identifier(text: str) -> str:
     """`text` with what a name may not have made `_`: `net.w[0]` is net_w_0. "" where nothing is left to call it by."""
+    if text.isidentifier() and text.isascii() and text[0] != "_" and len(text) <= _LONGEST:
+        return text
     found = _NO_NAME.sub("_", unicodedata.normalize("NFKC", text)).strip("_")[:_LONGEST]
     if found and not found.isidentifier():
         found = f"_{found}"  # begins with a digit
@@ -54,17 +56,18 @@ def identifier(text: str) -> str:
 
 
 def _picker() -> Callable[[str], str]:
-    """A function that makes a name of a text, each time one that is still free."""
+    """A function that makes a name of an identifier, each time one that is still free."""
     taken: set[str] = set(_RESERVED)
     tried: dict[str, int] = {}
 
-    def pick(text: str) -> str:
-        base = identifier(text)
-        name = base
-        while name in taken or gradient(name) in taken:
+    def pick(base: str) -> str:
+        name, grad = base, gradient(base)
+        while name in taken or grad in taken:
             tried[base] = tried.get(base, 1) + 1
             name = f"{base}_{tried[base]}"
-        taken.update((name, gradient(name)))
+            grad = gradient(name)
+        taken.add(name)
+        taken.add(grad)
         return name
 
     return pick

@@ -142,16 +142,20 @@ def contribution_lines(listing: Listing, arrays: bool = False) -> dict[tuple[Nod
         if node._prev and node in listing.depends:
             for slot, parent in listing.sends(node):
                 if parent not in listing.inside:
-                    arriving = _arriving(gradient(listing.names[parent]), listing.uses[parent] > 1, arrays)
-                    lines[node, slot] = arriving + listing.sent(node, slot, arrays)
+                    text = listing.sent(node, slot, arrays)
+                    lines[node, slot] = contribution_line(listing.names[parent], text, listing.uses[parent], arrays)
     return lines
 
 
-def _arriving(grad: str, adds: bool, arrays: bool) -> str:
-    """The left of a contribution's line. Two gradients may be one array, so += would add to both."""
-    if not adds:
-        return f"{grad} = "
-    return f"{grad} = {grad} + " if arrays else f"{grad} += "
+def contribution_line(receiver: str, sent: str, uses: int, arrays: bool = False) -> str:
+    """The line of a contribution to the variable `receiver`, one of `uses`; the stepper's running line, too.
+
+    Two gradients may be one array, and += would add to both.
+    """
+    grad = gradient(receiver)
+    if uses == 1:
+        return f"{grad} = {sent}"
+    return f"{grad} = {grad} + {sent}" if arrays else f"{grad} += {sent}"
 
 
 def _of(rule: Rule, arrays: bool) -> tuple[str, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from viz import text
 from viz.graph import Graph, NodeRecord
 from viz.pages.quantities import Quantities
 from viz.pages.recipes import filled, recipe, recipe_key
+from viz.pages.scripted import variables
 from viz.trace import Trace
 
 MOST_NAME_CHARACTERS = 200
@@ -32,6 +33,7 @@ def graph_data(order: Sequence[Node], graph: Graph) -> dict[str, Any]:
     names      of each node; 0 where that is "n" and its place
     parents    of each node, by place
     recipes    how operations are written, `recipe` which one each node has, -1 for a leaf
+    variables  what each node of a graph of Values is called in its script, 0 where that is its name; None for others
     constants  the nodes that take no gradient
     leaves     those that are worth listing in a graph too large to list all
     """
@@ -47,6 +49,7 @@ def graph_data(order: Sequence[Node], graph: Graph) -> dict[str, Any]:
             recipes[key] = len(written)
             written.append(recipe(node, record, graph))
         which.append(recipes[key])
+    called = variables(order, graph)
     return {
         "names": [
             0 if record.name == record.key else text.cut(_one_line(record.name), MOST_NAME_CHARACTERS)
@@ -55,6 +58,8 @@ def graph_data(order: Sequence[Node], graph: Graph) -> dict[str, Any]:
         "parents": [[_index(key) for key in record.parents] for record in graph.nodes],
         "recipes": written,
         "recipe": which,
+        "variables": called
+        and [0 if name == record.name else name for name, record in zip(called, graph.nodes, strict=True)],
         "constants": [i for i, record in enumerate(graph.nodes) if not record.requires_grad],
         "leaves": [_index(record.key) for record in leaves_worth_listing(graph)],
     }

@@ -7,6 +7,7 @@ class PageNode {
   constructor(index, data, recipe) {
     this.index = index;
     this.name = data.names[index] || `n${index}`;
+    this.variable = data.variables && (data.variables[index] || this.name); // in the script, if there is one
     this.parents = data.parents[index];
     this.recipe = recipe;
     this.op = recipe ? recipe.op : "";
@@ -45,8 +46,19 @@ class PageNode {
 
   // A text of the recipe with the names in it.
   write(template, form = (name) => name) {
-    const nameOf = (place) => (place === "o" ? this.name : this.model.nodes[this.parents[Number(place)]].name);
-    return template.replace(NAME_MARK, (_, place) => form(nameOf(place)));
+    return template.replace(NAME_MARK, (_, place) => form(this.marked(place).name));
+  }
+
+  // The node that a mark in a recipe stands for.
+  marked(place) {
+    return place === "o" ? this : this.model.nodes[this.parents[Number(place)]];
+  }
+
+  // The line of the contribution to operand number `slot` in the graph's script; null for a graph without one.
+  line(slot) {
+    if (!this.variable) return null;
+    const template = this.recipe.lines[slot] ?? `# ${this.marked(slot).variable} is a number: a script sends it nothing`;
+    return template.replace(NAME_MARK, (_, place) => this.marked(place).variable);
   }
 
   // How the contribution to operand number `slot` is written: { local, rule, kind, summed }.

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from micrograd import Value
 from micrograd.backprop import Node
 from viz.graph import Graph, NodeRecord
+from viz.pages.scripted import is_number, lines
 from viz.trace import OWN_RULE, UNKNOWN_RULE
 from viz.words import contribution, entry, formula, local_derivative
 
@@ -24,24 +26,34 @@ _OUT = _NAME.format("o")
 
 def recipe_key(node: Node, record: NodeRecord, graph: Graph) -> tuple[Any, ...]:
     """What two nodes have in common that are written in the same way."""
-    shapes = tuple(np.shape(graph[key].data) for key in record.parents)
-    return record.op, record.part, shapes, np.shape(record.data), node._closure is not None, node._local is not None
+    made = record.op, record.part, node._closure is not None, node._local is not None
+    operands = [graph[key] for key in record.parents]
+    if isinstance(node, Value):  # whose line in a script depends on which operands are numbers, and on a divisor of 0
+        return (*made, *map(is_number, operands), record.op == "/" and operands[-1].data == 0.0)
+    return (*made, *(np.shape(operand.data) for operand in operands), np.shape(record.data))
 
 
 def recipe(node: Node, record: NodeRecord, graph: Graph) -> dict[str, Any]:
-    """{"op", "formula", "slots"}: for each operand [local, rule, kind, summed], with marks where names go.
+    """{"op", "formula", "slots", "lines"}, with marks where names go. "slots" has for each operand
+    [local, rule, kind, summed].
 
     local   d(node)/d(operand) as text, None where the rule is no product with one
     rule    the contribution as text
     kind    what `rule` is: an expression ("code"), the name of an operation's rule ("name"), or a mention of the
             rule that the user assigned ("own")
     summed  which axes unbroadcasting sums over, in words; None where it has nothing to do
+
+    "lines", of a Value alone, has the line of each contribution in a script, with `+=`; None for a number.
     """
     operands = [_NAME.format(i) for i in range(len(record.parents))]
     shapes = [np.shape(graph[key].data) for key in record.parents]
     place = entry(record.op, [len(shape) for shape in shapes], np.ndim(record.data))
     slots = [_slot(node, record.op, place, i, operands, shapes) for i in range(len(operands))]
-    return {"op": record.op, "formula": formula(record.op, operands, record.part), "slots": slots}
+    found = {"op": record.op, "formula": formula(record.op, operands, record.part), "slots": slots}
+    if isinstance(node, Value):
+        several = [2] * len(operands)
+        found["lines"] = lines(node, [graph[key] for key in record.parents], operands, _OUT, several)
+    return found
 
 
 def _slot(

@@ -5,10 +5,20 @@ const MOST_ENTRIES = 100; // of a ledger
 
 function ruleLines(run, { step, mode }) {
   return run.siblings(mode, step).map((line) => {
-    const sent = line.ruleKind === "code" ? line.rule : `...  # ${line.rule}`;
-    const text = `${line.receiver.name}.grad ${MODES[mode].operator} ${sent}`;
+    const text = scriptLine(line, mode) ?? ruleLine(line, mode);
     return html("span", line === step ? { class: "runs", "aria-current": "step" } : {}, text);
   });
+}
+
+function ruleLine({ receiver, rule, ruleKind }, mode) {
+  const sent = ruleKind === "code" ? rule : `...  # ${rule}`;
+  return `${receiver.name}.grad ${MODES[mode].operator} ${sent}`;
+}
+
+// As micrograd.script writes it: where nothing else arrives there is nothing to add to.
+function scriptLine({ sender, receiver, edge }, mode) {
+  const line = sender.line(edge.slot);
+  return line && (mode === "overwrite" || receiver.uses === 1 ? line.replace("+=", "=") : line);
 }
 
 // -- where a gradient comes from ----------------------------------------------------------------------------
