@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tensorgrad import amp, autograd, backends, cuda, linalg, missing, models, nn, optim, random, utils
+from tensorgrad import amp, autograd, backends, cuda, later, linalg, missing, nn, optim, random, utils
 from tensorgrad.backends import (
     get_num_threads,
     set_float32_matmul_precision,
@@ -68,7 +68,6 @@ from tensorgrad.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from tensorgrad.monitoring import check_loss_scale, monitor
 from tensorgrad.ops.activations import relu, sigmoid
 from tensorgrad.ops.arithmetic import (
     abs,
@@ -210,7 +209,6 @@ from tensorgrad.random import (
     seed,
     set_rng_state,
 )
-from tensorgrad.serialization import load, save
 from tensorgrad.tensor import Tensor
 
 __version__ = "0.1.0"
@@ -263,5 +261,17 @@ def __dir__() -> list[str]:  # for completion: what is for users, not the module
     return __all__
 
 
-if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
-    __getattr__ = missing.names_of(__name__)
+if TYPE_CHECKING:
+    from tensorgrad import models
+    from tensorgrad.monitoring import check_loss_scale
+    from tensorgrad.monitoring.monitor import monitor
+    from tensorgrad.serialization import load, save
+else:  # a type checker would take it for a promise that there is every name
+    _LATER = {
+        "check_loss_scale": "tensorgrad.monitoring",
+        "load": "tensorgrad.serialization",
+        "models": "tensorgrad.models",
+        "monitor": "tensorgrad.monitoring",
+        "save": "tensorgrad.serialization",
+    }
+    __getattr__ = later.names_from(__name__, _LATER, otherwise=missing.names_of(__name__))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 _NO_CONVOLUTION = "there are no convolutions; one is a matmul of nn.Linear over windows taken by indexing"
@@ -200,5 +200,7 @@ def _elsewhere(name: str, but: str) -> str:
 
 
 def _similar(name: str, names: Any) -> str:
-    near = get_close_matches(name, [n for n in names if not n.startswith("_")], n=1, cutoff=0.8)
+    near = import_module("difflib").get_close_matches(
+        name, [n for n in names if not n.startswith("_")], n=1, cutoff=0.8
+    )
     return f": the nearest is {near[0]!r}" if near else ": torch may have it, this package does not"

@@ -6,7 +6,7 @@ again, on every machine with the same NumPy.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,8 @@ _LAYOUT = (("state", 16), ("inc", 16), ("uinteger", 4), ("has_uint32", 1))
 
 class Generator:
     """A random generator of one's own, for the `generator=` arguments; it starts from a seed that nobody knows."""
+
+    _made: np.random.Generator | None
 
     def __init__(self, device: Any = "cpu") -> None:
         devices.check_device("Generator", device)
@@ -48,7 +50,7 @@ class Generator:
 
     def seed(self) -> int:
         """Start again from a seed that nobody knows, and return it."""
-        self._start(secrets.randbits(64))
+        self._start(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
     def initial_seed(self) -> int:
@@ -79,9 +81,16 @@ class Generator:
         self._seed = seed
         return self
 
+    @property
+    def _numpy(self) -> np.random.Generator:
+        """NumPy's generator, made at the first draw: NumPy imports its `random` when it is first asked for."""
+        if self._made is None:
+            self._made = np.random.Generator(np.random.PCG64(self._seed))
+        return self._made
+
     def _start(self, seed: int) -> None:
         self._seed = seed
-        self._numpy = np.random.Generator(np.random.PCG64(seed))
+        self._made = None
 
     def __getstate__(self) -> np.ndarray:
         return self.get_state()._data

@@ -7,6 +7,8 @@ import copy
 import importlib
 import inspect
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import pytest
 import tensorgrad
 from tensorgrad import Tensor, missing, nn
 
+ROOT = Path(__file__).parents[1]
 PACKAGES = (
     "tensorgrad", "tensorgrad.amp", "tensorgrad.autograd", "tensorgrad.cuda", "tensorgrad.linalg", "tensorgrad.nn",
     "tensorgrad.nn.functional", "tensorgrad.nn.init", "tensorgrad.nn.utils", "tensorgrad.optim",
@@ -120,16 +123,33 @@ def test_an_error_inside_a_property_is_not_hidden():
 
 
 def bound(path: Path) -> set[str]:
-    """The names that a package's file makes, by assignment or from another module of the project."""
+    """The names that a package's file makes, by assignment or from another module of the project, or later."""
     names = set()
-    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+    top = ast.parse(path.read_text(encoding="utf-8")).body
+    later = [inner for statement in top if isinstance(statement, ast.If) for inner in statement.body]
+    for statement in [*top, *later]:
         if isinstance(statement, ast.ImportFrom) and statement.module.startswith("tensorgrad"):
             names |= {alias.asname or alias.name for alias in statement.names}
         if isinstance(statement, ast.Assign):
             names |= {
                 name.id for target in statement.targets for name in ast.walk(target) if isinstance(name, ast.Name)
             }
-    return {name for name in names if not name.startswith("_")} - {"missing"}
+    return {name for name in names if not name.startswith("_")} - {"missing", "later"}
+
+
+def test_what_few_programs_need_is_imported_when_it_is_asked_for():
+    program = """
+import sys
+import tensorgrad as tg
+large = ("tensorgrad.models", "tensorgrad.monitoring", "tensorgrad.serialization", "numpy.random", "json", "zipfile")
+assert not [name for name in large if name in sys.modules]
+assert "save" in dir(tg) and callable(tg.save) and tg.models.GPT.__name__ == "GPT"
+assert "save" in vars(tg) and tg.monitor is sys.modules["tensorgrad.monitoring"].monitor
+from tensorgrad import *
+assert load is tg.load
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
 
 
 @pytest.mark.parametrize(

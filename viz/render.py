@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 from contextlib import suppress
-from importlib import metadata
+from importlib import import_module
 from pathlib import Path
 
 from viz.errors import NoDotError, UserError
@@ -50,6 +50,7 @@ def find_dot(format: str = "svg") -> Path:
 
 def _graphviz_pure() -> Path | None:
     """The program that the PyPI package graphviz-pure installed in this Python environment, if it did."""
+    metadata = import_module("importlib.metadata")  # which brings the parser of e-mail with it
     try:
         files = metadata.files("graphviz-pure") or []
     except metadata.PackageNotFoundError:

@@ -6,7 +6,7 @@ Random numbers come from the package's generator (`manual_seed`), or from `gener
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def trunc_normal_(
     sign = -1.0 if low > 0 else 1.0
     if sign < 0:
         low, high = -high, -low
-    law = NormalDist()
+    law = import_module("statistics").NormalDist()
     shares = rng.uniform(law.cdf(low), law.cdf(high), _float_shape("trunc_normal_", tensor))
     np.clip(shares, np.finfo(float).tiny, 1 - 2**-53, out=shares)  # of 0 and 1 the inverse is infinite
     deviates = np.array([law.inv_cdf(share) for share in shares.ravel().tolist()]).reshape(shares.shape)

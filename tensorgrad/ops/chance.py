@@ -36,7 +36,7 @@ def dropped(shape: tuple[int, ...], p: float, generator: np.random.Generator | N
     return Dropped(keep, 1 / (1 - p) if p < 1 else 0.0)
 
 
-Place = Callable[[], np.random.Generator]
+Place = Callable[[], "np.random.Generator"]
 """Gives a generator of its own each time, which starts at one place of the random numbers."""
 
 
