@@ -19,7 +19,7 @@ from micrograd.scopes import Scope
 from viz.profiling import record
 from viz.profiling.attribute import OUTSIDE_OPS, Key, Spent, forward
 from viz.profiling.places import Places
-from viz.profiling.record import ENDED, Recording, Shape, observed
+from viz.profiling.record import ENDED, Event, Recording, Shape, observed
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PROGRAMS = (
@@ -113,7 +113,8 @@ def shares(loss_fn: Callable[[], Any], model: Any, around: Scope) -> Shares:
         outside.note(ENDED)
     events = outside.events()
     whole = forward(events, Places(model, around))
-    own = forward([(ran, *rest) for ran, (_, *rest) in zip(outside.own, events, strict=True)], Places(model, around))
+    ran: list[Event] = [(own, *event[1:]) for own, event in zip(outside.own, events, strict=True)]
+    own = forward(ran, Places(model, around))
     return {
         key: min(own[key].forward / one.forward, 1.0)
         for key, one in whole.items()

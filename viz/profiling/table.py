@@ -67,8 +67,8 @@ def _groups(by: By, groups: Sequence[Group], profile: Profile, scale: float) -> 
         rows.append(cells(name, group.calls, group.forward, group.backward, group.again, group.inside))
     left = groups[MOST_ROWS:]
     if left:
-        sums = [sum(getattr(group, what) for group in left) for what in ("forward", "backward", "again")]
-        rows.append(cells(f"{len(left):,} more", sum(group.calls for group in left), *sums, 0.0))
+        ahead, back, repeated = (sum(getattr(g, what) for g in left) for what in ("forward", "backward", "again"))
+        rows.append(cells(f"{len(left):,} more", sum(g.calls for g in left), ahead, back, repeated, 0.0))
     return aligned(rows)
 
 
