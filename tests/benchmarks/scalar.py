@@ -84,6 +84,15 @@ def memory() -> list[str]:
     return racing.grid(["memory", *found], rows)
 
 
+def replayed(step: racing.Race) -> list[str]:
+    """What `script` saves, in a sentence; the table's ratios have too few digits for it."""
+    if REPLAY not in step.times:
+        return []
+    against = [who for who in (HERE, ORIGINAL, SMALLEST) if who in step.times]
+    told = ", ".join(f"{racing.ratio_text(step.ratio(who, REPLAY))} by {who}" for who in against)
+    return [f"A step takes, in steps of the source code that `micrograd.script` writes (update included): {told}.", ""]
+
+
 def targets(step: racing.Race) -> list[str]:
     if ORIGINAL not in step.times:
         return []
@@ -108,6 +117,7 @@ def report(quick: bool) -> list[str]:
         "garbage collector's share is in the figure: the original's graph is full of reference cycles, the others have",
         "none. The smallest engine keeps data, gradient, operands, operation and local derivatives, and nothing else.",
         "",
+        *replayed(races[0]),
         *memory(),
         "",
         *targets(races[0]),

@@ -79,7 +79,7 @@ def net_replay(engine: Engine, size: int = 1) -> Callable[[], None]:
     """The same step by the source code that `micrograd.script` writes: loss, gradients, update."""
     net, loss_of = net_loss(engine, size)
     numbers = [p.data for p in net.parameters()]
-    replay = importlib.import_module("micrograd").script(loss_of(), net.parameters())
+    replay = importlib.import_module("micrograd").script(loss_of, net.parameters())
 
     def step() -> None:
         nonlocal numbers
@@ -93,7 +93,7 @@ def net_replay_only(engine: Engine, size: int = 1) -> Callable[[], None]:
     """Of that, loss and gradients."""
     net, loss_of = net_loss(engine, size)
     numbers = [p.data for p in net.parameters()]
-    replay = importlib.import_module("micrograd").script(loss_of(), net.parameters())
+    replay = importlib.import_module("micrograd").script(loss_of, net.parameters())
     return lambda: replay(*numbers)
 
 
