@@ -41,7 +41,8 @@ def any_unrecorded() -> bool:
 @contextmanager
 def recorded() -> Iterator[list[Comparison]]:
     """Note this thread's comparisons in the list that this gives; one inside another notes for itself alone."""
-    thread, seen = get_ident(), []
+    thread = get_ident()
+    seen: list[Comparison] = []
     outer = _recording.get(thread)
     _recording[thread] = seen
     try:

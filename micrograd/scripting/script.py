@@ -14,6 +14,8 @@ from micrograd.engine import Value, _to_float
 from micrograd.scripting.checks import check_root, checked_inputs
 from micrograd.scripting.writing import FUNCTION, Listing, source
 
+Function = Callable[..., tuple[Any, list[Any]]]
+
 _FLOAT = frozenset({float})
 _numbers = count(1)
 
@@ -39,9 +41,9 @@ class Script:
         self._listing = listing
         self.names = tuple(listing.names[x] for x in listing.inputs)
         self.source = source(listing)
-        self.function = _compiled(self.source)
+        self.function: Function = _compiled(self.source)
         self._array_source: str | None = None
-        self._array_function: Callable[..., Any] | None = None
+        self._array_function: Function | None = None
 
     @property
     def array_source(self) -> str:
@@ -61,7 +63,7 @@ class Script:
         return f"<Script of {', '.join(self.names)}: {self.source.count(chr(10))} lines>"
 
     def _converted(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, list[Any]]:
-        numpy = sys.modules.get("numpy")  # without it nobody has an array
+        numpy: Any = sys.modules.get("numpy")  # without it nobody has an array
         arrays = numpy is not None and any(isinstance(x, numpy.ndarray) for x in (*inputs, *named.values()))
         convert = _to_array if arrays else _to_number
         inputs = tuple(convert(x, f"input {place}") for place, x in enumerate(inputs))
@@ -114,12 +116,12 @@ def script(
     return Script(listing)
 
 
-def _compiled(text: str) -> Callable[..., Any]:
+def _compiled(text: str) -> Function:
     """The function that a script defines. Debuggers and tracebacks find its lines as long as it lives."""
     name = f"<micrograd script {next(_numbers)}>"
     space: dict[str, Any] = {"__name__": name}
-    exec(compile(text, name, "exec"), space)
-    function = space.pop(FUNCTION)  # which would keep itself alive there
+    exec(compile(text, name, "exec", dont_inherit=True), space)
+    function: Function = space.pop(FUNCTION)  # which would keep itself alive there
     lines = importlib.import_module("linecache").cache
     lines[name] = (len(text), None, text.splitlines(keepends=True), name)
     weakref.finalize(function, lines.pop, name, None).atexit = False
@@ -146,7 +148,7 @@ def _common_shape(inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, 
     numpy = sys.modules["numpy"]
     shapes = [numpy.shape(x) for x in (*inputs, *named.values())]
     try:
-        return numpy.broadcast_shapes(*shapes)
+        return tuple(numpy.broadcast_shapes(*shapes))
     except ValueError:
         different = ", ".join(map(str, dict.fromkeys(shapes)))
         raise ValueError(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from micrograd.backprop import Node, topological_order
 from micrograd.branches import Comparison
@@ -35,6 +36,7 @@ class Listing:
     uses      how many contributions a node that depends on an input receives
     inside    the nodes without a line of their own, each with the sum in whose line it stands
     names     of the nodes that have a variable
+    baked     the numbers of the leaves that are constants, of which `constants` have a name
 
     Raises what `check_nodes` does.
     """
@@ -48,15 +50,16 @@ class Listing:
         self.aside = _only_compared(self.order, seen)
         nodes = (*self.order, *self.aside)
         check_nodes(nodes)
-        self.depends = set(inputs)
+        self.depends: set[Node] = set(inputs)
         for node in nodes:
             if not self.depends.isdisjoint(node._prev):
                 self.depends.add(node)
         self.seen = [c for c in seen if any(isinstance(x, Value) and x in self.depends for x in (c[0], c[2]))]
-        self.uses = Counter(p for node in self.order for p in node._prev if p in self.depends)
+        self.uses: Counter[Node] = Counter(p for node in self.order for p in node._prev if p in self.depends)
 
         called = {node for node in nodes if node.label or node in given or node is root}
         leaves = [node for node in nodes if not node._prev and node not in self.depends]
+        self.baked = {node: node.data for node in leaves}  # as it is now: the text for arrays may be written later
         self.constants = [node for node in leaves if node in called]
         self._numbers = {node: number(node.data) for node in leaves if node not in called}
         self.inside = self._fold(nodes, called.union(inputs, (x for c in self.seen for x in (c[0], c[2]))))
@@ -86,7 +89,7 @@ class Listing:
 
     def rule(self, node: Node) -> Rule:
         """The rule of a node's operation; that it has one has been checked."""
-        found = rule(node._op, [p.data if p in self._numbers else "" for p in node._prev])
+        found = rule(node._op, [self.baked[p] if p in self._numbers else "" for p in node._prev])
         assert found is not None
         return found
 
@@ -187,13 +190,13 @@ def _listed(before: str, items: Sequence[str], after: str) -> list[str]:
     return [before, *(f"    {row}," for row in rows), after]
 
 
-def _section(title: str, lines: object) -> list[str]:
+def _section(title: str, lines: Iterable[str]) -> list[str]:
     lines = list(lines)
     return [f"# {title}", *lines] if lines else []
 
 
 def _constants(listing: Listing) -> list[str]:
-    return [f"{listing.names[n]} = {number(n.data)}" for n in listing.constants]
+    return [f"{listing.names[node]} = {number(listing.baked[node])}" for node in listing.constants]
 
 
 def _forward(listing: Listing, arrays: bool) -> list[str]:
@@ -217,7 +220,7 @@ def _guards(listing: Listing, arrays: bool) -> list[str]:
     return [line for pair in lines for line in pair]
 
 
-def _compared(listing: Listing, operand: object) -> str:
+def _compared(listing: Listing, operand: Any) -> str:
     return listing.term(operand) if isinstance(operand, Value) else number(float(operand))
 
 
