@@ -27,7 +27,7 @@ RACES = {
     # program: (what it is, turns)
     "net_step": ("step of `MLP(3, [4, 4, 1])`, four examples, 394 nodes", 15),
     "net_backward": ("of that, the backward pass", 9),
-    "moons_step": ("step of the moons demo, `MLP(2, [16, 16, 1])`, 100 samples", 7),
+    "moons_step": ("step of the moons demo, `MLP(2, [16, 16, 1])`, 100 samples", 5),
     "chain": ("chain of 100,000 additions, forward and backward", 5),
 }
 MEMORY = {"memory_chain": "a node of a chain of additions", "memory_net": "a node of the 394-node graph"}
