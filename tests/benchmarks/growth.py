@@ -43,7 +43,9 @@ def scalar_things() -> dict[str, Make]:
         "41-parameter step: 4 examples": lambda k: scalars.net_step(engine, k),
         "moons step: 5 examples, `MLP(2, [16, 16, 1])`": lambda k: scalars.moons_step(engine, 5 * k),
         "moons step: width 4, 5 examples (products of layers: to 2)": lambda k: scalars.moons_step(engine, 5, 4 * k),
-        "moons step: 1 hidden layer of 8, 5 examples": lambda k: scalars.moons_step(engine, 5, 8, k),
+        "moons step: 1 hidden layer of 8, 5 examples (the first is smaller)": lambda k: scalars.moons_step(
+            engine, 5, 8, k
+        ),
         "chain of Values: 2,000 nodes": lambda k: scalars.chain(engine, 2_000 * k),
     }
 
