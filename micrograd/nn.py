@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from inspect import isfunction
+from types import FunctionType
 from typing import Any
 
 from micrograd.backprop import Node
@@ -17,7 +17,7 @@ class Module:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if isfunction(cls.__dict__.get("__call__")):
+        if isinstance(cls.__dict__.get("__call__"), FunctionType):
             cls.__call__ = each_call(cls.__call__)
 
     def zero_grad(self) -> None:

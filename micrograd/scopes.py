@@ -8,7 +8,7 @@ node holds its scope in `_scope`; a scope holds the one around it, and its modul
 from __future__ import annotations
 
 import functools
-import inspect
+import importlib
 from collections.abc import Callable, Generator, Iterator
 from contextvars import ContextVar
 from itertools import count
@@ -29,7 +29,7 @@ current_scope = _current.get
 
 
 class Observer(Protocol):
-    """Who is told what happens inside of scopes, in all threads, when it has happened: a profile that reads the clock."""
+    """Who is told what happens inside of scopes, in all threads, when it has happened: a profile, with its clock."""
 
     def made(self, node: Any) -> None:
         """This node has been made, with all its fields."""
@@ -173,6 +173,7 @@ class scope:
     def __call__(self, function: F) -> F:
         if not callable(function):
             raise TypeError(f"scope decorates a function, got {function!r}")
+        inspect = importlib.import_module("inspect")  # a third of what `import micrograd` would take; few decorate
         if inspect.isasyncgenfunction(function):
             raise TypeError(
                 f"scope cannot decorate {function.__name__}, an asynchronous generator: put `with` inside it"
