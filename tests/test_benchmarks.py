@@ -274,8 +274,11 @@ def test_a_run_gathers_targets_and_writes_once_it_is_whole(
     assert text.count("**not met**") == text.count("\ntext\n") == len(run.GROUPS)
     assert "<!--" not in text
     monkeypatch.setattr(run, "run", lambda group, quick: None)
-    assert run.main(["growth"]) == 1
-    assert "## growth\n\nFailed" in capsys.readouterr().out
+    assert run.main([]) == 1
+    printed = capsys.readouterr()
+    assert "## growth\n\nFailed" in printed.out
+    assert "growth; nothing is written" in printed.err
+    assert results.read_text() == text
     with pytest.raises(SystemExit, match="2"):
         run.main(["grwth"])
     assert "no group 'grwth': there are scalar," in capsys.readouterr().err
