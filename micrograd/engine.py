@@ -13,7 +13,7 @@ from typing import Any, SupportsFloat
 
 from micrograd.backprop import Node, chain_rule, deliver
 from micrograd.branches import compared
-from micrograd.ieee import cos, divide, exp, log, power, sin, sqrt
+from micrograd.ieee import cos, divide, exp, log, power, sigmoid, sign, sin, sqrt
 from micrograd.scopes import current_scope, made, observers, open_scopes
 
 _NOT_REACHED = float("0")
@@ -110,7 +110,7 @@ class Value(Node):
         return _result(-self.data, (self,), "neg", (-1.0,))
 
     def __abs__(self) -> Value:
-        return _result(abs(self.data), (self,), "abs", (_sign(self.data),))
+        return _result(abs(self.data), (self,), "abs", (sign(self.data),))
 
     def __radd__(self, other: Number) -> Value:
         return Value(other) + self
@@ -141,8 +141,7 @@ class Value(Node):
 
     def sigmoid(self) -> Value:
         """1 / (1 + e**-self), without overflow on either side."""
-        e = math.exp(-abs(self.data))  # at most 1, so that nothing overflows on either side
-        s = (1.0 if self.data >= 0.0 else e) / (1.0 + e)
+        s = sigmoid(self.data)
         return _result(s, (self,), "sigmoid", (s * (1.0 - s),))
 
     def exp(self) -> Value:
@@ -279,11 +278,6 @@ def _check_operands(operands: tuple[Any, ...]) -> None:
 
 def _number(x: Value | Number) -> float:
     return x.data if isinstance(x, Value) else _to_float(x)
-
-
-def _sign(x: float) -> float:
-    """-1, 0 at 0, or 1; nan for nan."""
-    return x if x != x else float((x > 0) - (x < 0))
 
 
 def _power_slope(a: float, n: float) -> float:
