@@ -9,8 +9,9 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import new, operand, record
-from tensorgrad.ops.keys import positions, scattered
+from tensorgrad.ops.keys import add_at, positions, scattered
 from tensorgrad.ops.targets import check_range
+from tensorgrad.placing import Placing
 from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
@@ -50,13 +51,20 @@ def embedding(
         out[padded] = lift.numbers(out[padded])
     shape = table.shape
 
-    def rule(g: np.ndarray) -> np.ndarray:
+    def make(g: np.ndarray) -> np.ndarray:
         sent = scattered(shape, (where,), g)
         if padding_idx is not None:
             sent[padding_idx] = 0
         return sent
 
-    return record("embedding", out, (w, rule))
+    def add(total: np.ndarray, g: np.ndarray) -> None:
+        if padding_idx is None:
+            add_at(total, (where,), g)
+        else:
+            live = where != padding_idx
+            add_at(total, (where[live],), g[live])
+
+    return record("embedding", out, (w, Placing(make, add)))
 
 
 def one_hot(input: Any, num_classes: int = -1) -> Tensor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tensorgrad.node import operand, record
-from tensorgrad.ops.keys import normalize_key, read, written
+from tensorgrad.ops.keys import normalize_key, read, write_in, written
+from tensorgrad.placing import Placing
 
 if TYPE_CHECKING:
     from tensorgrad.tensor import Tensor
@@ -27,4 +28,5 @@ def getitem(x: Any, where: Any) -> Tensor:
         raise IndexError(f"index: {error}; the tensor has shape {shape}") from None
     except TypeError as error:  # slice(1, 2.5)
         raise TypeError(f"index: {error}; the tensor has shape {shape}") from None
-    return record("index", out, (x, lambda g: written(shape, key, g)))
+    rule = Placing(lambda g: written(shape, key, g), lambda total, g: write_in(total, key, g))
+    return record("index", out, (x, rule))

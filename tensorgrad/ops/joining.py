@@ -12,6 +12,7 @@ from tensorgrad.dtypes import common_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import ArrayNode, operand, record
 from tensorgrad.ops.axes import either, integers, new_axis, normalize_one
+from tensorgrad.placing import Placing
 from tensorgrad.settings import whole
 
 if TYPE_CHECKING:
@@ -199,9 +200,12 @@ def _part(op: str, x: ArrayNode, where: tuple[Any, ...]) -> Tensor:
     """x[where], a view."""
     shape = x._data.shape
 
-    def rule(g: np.ndarray) -> np.ndarray:
+    def make(g: np.ndarray) -> np.ndarray:
         sent = np.zeros(shape, dtype=g.dtype)
         sent[where] = g
         return sent
 
-    return record(op, x._data[where], (x, rule))
+    def add(total: np.ndarray, g: np.ndarray) -> None:
+        total[where] += g
+
+    return record(op, x._data[where], (x, Placing(make, add)))

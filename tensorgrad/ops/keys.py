@@ -89,6 +89,18 @@ def written(shape: tuple[int, ...], key: Key, g: np.ndarray) -> np.ndarray:
     return scattered((prod(shape),), (number.reshape(-1),), g.reshape(-1)).reshape(shape)
 
 
+def write_in(total: np.ndarray, key: Key, g: np.ndarray) -> None:
+    """Add to `total`, in place, what `written` would make for its shape."""
+    if key.arrays is None or not key.may_repeat:
+        view = total if key.view is None else total[key.view]
+        view[... if key.arrays is None else key.arrays] += g
+    elif key.view is None:
+        add_at(total, key.arrays, g)
+    else:
+        number = read(np.arange(total.size).reshape(total.shape), key)
+        np.add.at(total, np.unravel_index(number.reshape(-1), total.shape), g.reshape(-1))
+
+
 def scattered(shape: tuple[int, ...], arrays: tuple[Any, ...], g: np.ndarray) -> np.ndarray:
     """Zeros of `shape` to which g is added at `arrays`."""
     sent = np.zeros(shape, dtype=sum_dtype(g.dtype) if g.dtype.kind == "f" else g.dtype)
@@ -99,9 +111,12 @@ def scattered(shape: tuple[int, ...], arrays: tuple[Any, ...], g: np.ndarray) ->
 def add_at(target: np.ndarray, arrays: tuple[Any, ...], g: np.ndarray) -> None:
     """target[arrays] += g, in which an element that is named several times receives all that is for it.
 
-    `target` must be in row-major order. The elements are numbered in it first: np.add.at has a fast loop for one
-    array of positions in one axis, which is some 4 times faster than rows, and adds in the same order.
+    The elements are numbered first: np.add.at has a fast loop for one array of positions in one axis, which is some 4
+    times faster than rows, and adds in the same order. A `target` that is not in row-major order has no such axis.
     """
+    if not target.flags.c_contiguous:
+        np.add.at(target, arrays, g.astype(target.dtype, copy=False))
+        return
     number = numbers(target.shape, arrays)
     if number is None:
         number = np.arange(target.size).reshape(target.shape)[arrays]

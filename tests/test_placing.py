@@ -1,0 +1,86 @@
+"""Rules that send zeros with something in them: the same into a gradient that is there, and nobody else's array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tensorgrad
+import tensorgrad.nn.functional as F
+from tensorgrad import Tensor
+from tensorgrad.placing import Placing
+
+ROWS = np.array([[3, 0, 3], [1, 3, 0]])
+MASK = np.arange(5) % 2 == 0
+READS: dict[str, Callable[[Tensor], Tensor]] = {
+    "split": lambda x: x.split([2, 3])[1],
+    "chunk": lambda x: x.chunk(2, dim=1)[0],
+    "unbind": lambda x: x.unbind(1)[2],
+    "slice": lambda x: x[1:4, ::-2],
+    "integer": lambda x: x[2],
+    "mask": lambda x: x[MASK],
+    "rows": lambda x: x[ROWS],
+    "columns": lambda x: x[:, [1, 1, 0]],
+    "both": lambda x: x[[0, 0, 4], [1, 1, 2]],
+    "integer and array": lambda x: x[3, [1, 1, 0]],
+    "new axis and arrays": lambda x: x[[2, 2], None, [0, 0]],
+    "select": lambda x: x.select(1, -1),
+    "narrow": lambda x: x.narrow(0, 1, 2),
+    "embedding": lambda x: F.embedding(ROWS, x),
+    "embedding with padding": lambda x: F.embedding(ROWS, x, padding_idx=3),
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("name", READS)
+def test_added_in_place_it_is_the_contribution_itself(name: str, order: str):
+    rng = np.random.default_rng(0)
+    x = Tensor(np.asarray(rng.normal(size=(5, 4)), order=order), requires_grad=True)
+    out = READS[name](x)
+    (rule,) = out._rules
+    assert type(rule) is Placing
+    g = rng.normal(size=out.shape)
+    total = np.asarray(rng.normal(size=(5, 4)), order=order)
+    expected = total + rule(g)
+    rule.add(total, g)
+    np.testing.assert_allclose(total, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", READS)
+def test_the_gradient_is_the_sum_whoever_comes_first(name: str):
+    read = READS[name]
+    x = Tensor(np.random.default_rng(1).normal(size=(5, 4)), requires_grad=True)
+    read(x).sum().backward()
+    once, x.grad = x.grad, None
+    ((x * x).sum() + 2 * read(x).sum() + 3 * read(x).sum() + (x * 4).sum()).backward()
+    np.testing.assert_allclose(x.grad, 2 * x.data + 5 * once + 4, rtol=1e-13)
+
+
+def test_a_gradient_that_somebody_holds_stays_as_it_was():
+    x = Tensor(np.ones((4, 2)), requires_grad=True)
+    (x * 1).sum().backward()
+    held, view = x.grad, x.grad[0]
+    x[[0, 0]].sum().backward()
+    assert held.tolist() == [[1, 1]] * 4
+    assert view.tolist() == [1, 1]
+    assert x.grad.tolist() == [[3, 3], [1, 1], [1, 1], [1, 1]]
+
+
+def test_a_seed_and_the_gradients_of_results_stay_as_they_were():
+    x = Tensor(np.ones((3, 2)), requires_grad=True)
+    y = x * 1
+    a, b = y + 0, y[1:]
+    seeds = np.ones((3, 2)), np.full((2, 2), 5.0)
+    tensorgrad.autograd.backward([a, b], [Tensor(s) for s in seeds])
+    assert y.grad.tolist() == x.grad.tolist() == [[1, 1], [6, 6], [6, 6]]
+    assert a.grad.tolist() == seeds[0].tolist() == [[1, 1]] * 3
+    assert b.grad.tolist() == seeds[1].tolist() == [[5, 5]] * 2
+
+
+def test_half_precision_is_added_up_in_single():
+    table = Tensor(np.zeros((1, 1), np.float16), requires_grad=True)
+    rows = np.zeros(4096, np.intp)
+    ((table * 1).sum() + F.embedding(rows, table).sum()).backward()
+    assert table.grad.tolist() == [[4096.0]]  # 4097, rounded; added one by one in float16 it would stay at 2048
