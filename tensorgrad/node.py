@@ -261,12 +261,9 @@ class ArrayNode(Node):
     # -- the contract of micrograd.backprop ------------------------------------------------------------------------
 
     def _vjp(self) -> list[tuple[Node, np.ndarray]]:
-        if _mode.quiet:
-            return self._sends()
-        with quiet_pass():
-            return self._sends()
-
-    def _sends(self) -> list[tuple[Node, np.ndarray]]:
+        if not _mode.quiet:
+            with quiet_pass():
+                return self._vjp()
         g = self._grad
         if g is None and self._stand_in is not None:  # asked outside of a pass
             g = self._stand_in._grad
@@ -294,7 +291,9 @@ class ArrayNode(Node):
         contributions = []
         for parent, rule in zip(self._prev, rules):  # as many, by `record`; strict= would take a third of the time here
             if rule is not None and parent._requires_grad:  # it may have been frozen since
-                contributions.append(_delivered(self, parent, rule(g)))
+                if parent._live is not None:
+                    parent._live = None
+                contributions.append((parent, _gate(self, parent, rule(g))))
         return contributions
 
     def _check_unchanged(self) -> None:

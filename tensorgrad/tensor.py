@@ -137,7 +137,7 @@ class Tensor(Operators):
                 "detach() and no_grad() on the way"
             )
         data = self._data
-        if data.dtype == object:
+        if data.dtype.kind == "O":
             raise RuntimeError("backward: a program that is run on Values must leave the backward pass to its caller")
         if gradient is None:
             if data.size != 1:
