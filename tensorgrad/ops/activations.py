@@ -40,8 +40,15 @@ def sigmoid(x: Operand) -> Tensor:
     x, a = float_operand("sigmoid", x)
     if a.dtype == object:
         return record("sigmoid", each(a, "sigmoid"), (x, forward_only))
-    out = _logistic(a)
-    return record("sigmoid", out, (x, lambda g: g * (out * (1 - out))))
+    out = np.asarray(_logistic(a))
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        slope = np.asarray(1 - out)
+        slope *= out
+        slope *= g
+        return slope
+
+    return record("sigmoid", out, (x, rule))
 
 
 @quiet
@@ -82,8 +89,13 @@ def silu(x: Operand) -> Tensor:
         return composed("silu", lambda x: arithmetic.mul(x, sigmoid(x)), x)
 
     def rule(g: np.ndarray) -> np.ndarray:
-        s = _logistic(a)
-        return g * (s * (1 + a * (1 - s)))
+        s = np.asarray(_logistic(a))
+        slope = np.asarray(1 - s)
+        slope *= a
+        slope += 1
+        slope *= s
+        slope *= g
+        return slope
 
     return record("silu", a * _logistic(a), (x, rule))
 

@@ -131,8 +131,15 @@ def cosh(x: Operand) -> Tensor:
 def tanh(x: Operand) -> Tensor:
     """The hyperbolic tangent."""
     x, a = float_operand("tanh", x)
-    out = np.tanh(a)
-    return record("tanh", out, (x, lambda g: g * (1 - out * out)))
+    out = np.asarray(np.tanh(a))
+
+    def rule(g: np.ndarray) -> np.ndarray:
+        slope = np.asarray(out * out)
+        np.subtract(1, slope, out=slope)  # in its place: arrays of their own cost a tenth of a network's step
+        slope *= g
+        return slope
+
+    return record("tanh", out, (x, rule))
 
 
 def asinh(x: Operand) -> Tensor:
