@@ -45,7 +45,7 @@ def test_added_in_place_it_is_the_contribution_itself(name: str, order: str):
     total = np.asarray(rng.normal(size=(5, 4)), order=order)
     expected = total + rule(g)
     rule.add(total, g)
-    np.testing.assert_allclose(total, expected, rtol=1e-14)
+    assert np.array_equal(total, expected)  # bit for bit: whoever watches a pass sees the sums of one that runs unseen
 
 
 @pytest.mark.parametrize("name", READS)

@@ -9,7 +9,7 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.errors import ShapeError
 from tensorgrad.node import new, operand, record
-from tensorgrad.ops.keys import add_at, positions, scattered
+from tensorgrad.ops.keys import add_rows, positions, scattered
 from tensorgrad.ops.targets import check_range
 from tensorgrad.placing import Placing
 from tensorgrad.settings import whole
@@ -59,10 +59,10 @@ def embedding(
 
     def add(total: np.ndarray, g: np.ndarray) -> None:
         if padding_idx is None:
-            add_at(total, (where,), g)
+            add_rows(total, where, g)
         else:
             live = where != padding_idx
-            add_at(total, (where[live],), g[live])
+            add_rows(total, where[live], g[live])
 
     return record("embedding", out, (w, Placing(make, add)))
 

@@ -90,15 +90,21 @@ def written(shape: tuple[int, ...], key: Key, g: np.ndarray) -> np.ndarray:
 
 
 def write_in(total: np.ndarray, key: Key, g: np.ndarray) -> None:
-    """Add to `total`, in place, what `written` would make for its shape."""
+    """Add to `total`, in place, what `written` would make for its shape: the same bits."""
     if key.arrays is None or not key.may_repeat:
         view = total if key.view is None else total[key.view]
         view[... if key.arrays is None else key.arrays] += g
-    elif key.view is None:
-        add_at(total, key.arrays, g)
+    elif key.view is None and _single_axis(key.arrays) == 0:
+        add_rows(total, key.arrays[0], g)
     else:
-        number = read(np.arange(total.size).reshape(total.shape), key)
-        np.add.at(total, np.unravel_index(number.reshape(-1), total.shape), g.reshape(-1))
+        total += written(total.shape, key, g)
+
+
+def add_rows(total: np.ndarray, where: np.ndarray, g: np.ndarray) -> None:
+    """Add to `total`, in place, what `scattered` would make for the rows `where`. What comes for one row is added up
+    before it gets there, as it would be in an array of zeros."""
+    rows, place = np.unique(np.where(where < 0, where + len(total), where), return_inverse=True)
+    total[rows] += scattered((len(rows), *total.shape[1:]), (place,), g)
 
 
 def scattered(shape: tuple[int, ...], arrays: tuple[Any, ...], g: np.ndarray) -> np.ndarray:
@@ -111,12 +117,9 @@ def scattered(shape: tuple[int, ...], arrays: tuple[Any, ...], g: np.ndarray) ->
 def add_at(target: np.ndarray, arrays: tuple[Any, ...], g: np.ndarray) -> None:
     """target[arrays] += g, in which an element that is named several times receives all that is for it.
 
-    The elements are numbered first: np.add.at has a fast loop for one array of positions in one axis, which is some 4
-    times faster than rows, and adds in the same order. A `target` that is not in row-major order has no such axis.
+    `target` must be in row-major order. The elements are numbered in it first: np.add.at has a fast loop for one
+    array of positions in one axis, which is some 4 times faster than rows, and adds in the same order.
     """
-    if not target.flags.c_contiguous:
-        np.add.at(target, arrays, g.astype(target.dtype, copy=False))
-        return
     number = numbers(target.shape, arrays)
     if number is None:
         number = np.arange(target.size).reshape(target.shape)[arrays]
