@@ -22,6 +22,7 @@ from tensorgrad.dtypes import is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import ChangedError, DtypeError, ShapeError
 from tensorgrad.grad_mode import _mode
 from tensorgrad.noise import warn
+from tensorgrad.placing import Placed, Placing
 from tensorgrad.reading import SCALARS, array_of
 from tensorgrad.selection import SELECTING
 from tensorgrad.shapes import unbroadcast
@@ -41,18 +42,30 @@ quiet = np.errstate(**_QUIET)
 
 
 class quiet_pass(np.errstate):
-    """`quiet` for a whole backward pass in this thread: once, and not around every node's rules."""
+    """`quiet` for all rules of a backward pass in this thread: once, and not around every node's.
 
-    def __init__(self) -> None:
+    arrived  None where contributions are looked at, one by one. Else they may take a form that can only be added (see
+             `placing`), and the leaves that this pass has sent to are in this set: what they hold is a sum or an array
+             of this pass, and nobody else's
+    """
+
+    def __init__(self, arrived: set[Any] | None = None) -> None:
         super().__init__(**_QUIET)
+        self.now = True, arrived
 
     def __enter__(self) -> None:
         super().__enter__()
-        self.before, _mode.quiet = _mode.quiet, True
+        self.before = _mode.quiet, _mode.arrived
+        _mode.quiet, _mode.arrived = self.now
 
     def __exit__(self, *exc: object) -> None:
-        _mode.quiet = self.before
+        _mode.quiet, _mode.arrived = self.before
         super().__exit__(*exc)
+
+
+def own_pass() -> quiet_pass:
+    """What stands around a backward pass that runs to its end in `deliver`, with nobody looking at contributions."""
+    return quiet_pass(set())
 
 
 _OF_ONE_NODE = ("_cuts", "_kin", "_stand_in", "_memory", "_handle", "_receivers")
@@ -276,8 +289,11 @@ class ArrayNode(Node):
             checks.gradient(self)
             checks.unchanged(self)
         rules = self._rules
+        arrived = None if checks.enabled() else _mode.arrived
         if type(rules) is not tuple:
             sent = zip(self._prev, rules(g), strict=True)
+            if arrived is not None:
+                arrived.update([parent for parent in self._prev if not parent._prev])
             return [
                 _delivered(self, parent, one)
                 for parent, s in sent
@@ -288,12 +304,19 @@ class ArrayNode(Node):
             pairs = [(p, rule) for p, rule in zip(self._prev, rules, strict=True) if rule is not None]
             screened = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if p._requires_grad])
             return [(parent, _gate(self, parent, s)) for parent, s in screened]
-        contributions = []
+        contributions: list[Any] = []
         for parent, rule in zip(self._prev, rules):  # as many, by `record`; strict= would take a third of the time here
-            if rule is not None and parent._requires_grad:  # it may have been frozen since
-                if parent._live is not None:
-                    parent._live = None
-                contributions.append((parent, _gate(self, parent, rule(g))))
+            if rule is None or not parent._requires_grad:  # it may have been frozen since
+                continue
+            if parent._live is not None:
+                parent._live = None
+            if arrived is not None:
+                if type(rule) is Placing and parent._grad is not None and (parent._prev or parent in arrived):
+                    contributions.append((parent, Placed(rule, g)))
+                    continue
+                if not parent._prev:
+                    arrived.add(parent)
+            contributions.append((parent, _gate(self, parent, rule(g))))
         return contributions
 
     def _check_unchanged(self) -> None:

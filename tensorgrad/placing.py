@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -25,3 +26,27 @@ class Placing:
 
     def __call__(self, g: np.ndarray) -> np.ndarray:
         return self.make(g)
+
+
+class Placed:
+    """A contribution of such a rule to a gradient that is there already: `gradient + placed` puts it into it.
+
+    Only a pass that nobody looks at sends these (see `node.own_pass`): in between there is no array to be seen.
+    """
+
+    __slots__ = ("g", "rule")
+    __array_ufunc__ = None  # so that `gradient + placed` asks here
+
+    def __init__(self, rule: Placing, g: np.ndarray) -> None:
+        self.rule = rule
+        self.g = g
+
+    def __radd__(self, gradient: Any) -> Any:
+        if gradient.base is not None or not gradient.flags.writeable:  # another node may hold it too
+            return gradient + self.array()
+        self.rule.add(gradient, self.g)
+        return gradient
+
+    def array(self) -> np.ndarray:
+        """The contribution itself."""
+        return self.rule.make(self.g)

@@ -14,7 +14,7 @@ from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
 from tensorgrad.grad_mode import is_grad_enabled, no_grad
 from tensorgrad.hooks import RemovableHandle
-from tensorgrad.node import ArrayNode, describe, new, quiet_pass
+from tensorgrad.node import ArrayNode, describe, new, own_pass
 from tensorgrad.noise import warn_of_broadcast_loss, warn_of_lost_parts
 from tensorgrad.operators import Operators
 from tensorgrad.reading import array_of, as_array
@@ -123,7 +123,7 @@ class Tensor(Operators):
         warn_of_broadcast_loss(self)
         if watchers:
             begins((self,))
-        with quiet_pass():  # of the += too: inf - inf is nan
+        with own_pass():  # of the += too: inf - inf is nan
             deliver(chain_rule(lean.in_graph(self), seed, done=done))
         passed((self,))
         if watchers:

@@ -378,7 +378,7 @@ def test_what_cannot_fit_says_so_before_it_allocates(run, monkeypatch):
     status, out, err = run("--run")
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
-    assert "--run needs about 1,628 MB (weights 497.8, and beside them 1,130 at the peak)" in err
+    assert "--run needs about 1,522 MB (weights 497.8, and beside them 1,024 at the peak)" in err
     assert "1,500 MB are there (a test says so): " in err
     assert "would fit, with 1,4" in err or "would fit, with 1,3" in err
     monkeypatch.setattr(limits, "available", lambda: (10**9, "a test says so"))

@@ -55,6 +55,7 @@ def estimate(shape: Shape, variant: Variant) -> Estimate:
         node = loss.node
         if variant.accumulate:  # loss / batch
             node = GhostNode(memory, "/", 1, (node,), (lambda g: memory.array(1),))
+        memory.arrived.clear()
         deliver(chain_rule(node, memory.array(1), done=release))
         del loss, node
     gradients = sum(leaf.grad.bytes for leaf in program.leaves.values() if leaf.grad is not None)

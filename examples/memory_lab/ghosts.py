@@ -24,6 +24,7 @@ class Memory:
     def __init__(self) -> None:
         self.now = self.peak = 0
         self.doing = self.peak_at = ""
+        self.arrived: set[GhostNode] = set()  # the leaves that the pass which is on has sent to
 
     def array(self, *shape: int, itemsize: int = 4, name: str = "") -> Ghost:
         """A new array."""
@@ -47,14 +48,27 @@ class Ghost:
         self.memory, self.shape, self.itemsize, self.name = memory, shape, itemsize, name
         self.bytes = prod(shape) * itemsize
 
-    def __add__(self, other: Ghost) -> Ghost:
-        return self.memory.array(*self.shape, itemsize=self.itemsize)
+    def __add__(self, other: Ghost | None) -> Ghost:
+        return self if other is _PLACED else self.memory.array(*self.shape, itemsize=self.itemsize)
 
     def __del__(self) -> None:
         self.memory.now -= self.bytes
 
 
 Rule = Callable[[Ghost], Any]
+
+_PLACED = None
+"""A contribution that is put into the gradient which is there, see `tensorgrad.placing`."""
+
+
+class Placing:
+    """A rule whose contributions are, where a gradient is there already."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+
+    def __call__(self, g: Ghost) -> Any:
+        return self.rule(g)
 
 
 class GhostNode(Node):
@@ -84,7 +98,9 @@ class GhostNode(Node):
 
     def _vjp(self) -> list[tuple[Node, Ghost]]:
         self.memory.doing = f"{self._op}, backward"
+        arrived = self.memory.arrived
         if callable(self.rules):
+            arrived.update(parent for parent in self._prev if not parent._prev)
             sent = zip(self._prev, self.rules(self.grad), strict=True)
             return [
                 (parent, _delivered(self, parent, one))
@@ -94,8 +110,14 @@ class GhostNode(Node):
             ]
         contributions = []
         for parent, rule in zip(self._prev, self.rules, strict=True):
-            if rule is not None:
-                contributions.append((parent, _delivered(self, parent, rule(self.grad))))
+            if rule is None:
+                continue
+            if isinstance(rule, Placing) and parent.grad is not None and (parent._prev or parent in arrived):
+                contributions.append((parent, _PLACED))
+                continue
+            if not parent._prev:
+                arrived.add(parent)
+            contributions.append((parent, _delivered(self, parent, rule(self.grad))))
         return contributions
 
 
@@ -106,7 +128,8 @@ def _delivered(node: GhostNode, parent: GhostNode, sent: Ghost) -> Ghost:
         summed = sent.bytes / B if 1 < B <= 64 and rest > parent.size else 0  # over the sequences first
         sent.memory.passing(summed + sent.bytes / 64)  # then sums of 64 rows each
         sent = sent.memory.array(parent.size)
-    if sent is node.grad and not parent._prev and parent.grad is None:
+    shared = sent is node.grad or node._op.endswith("view")  # what NumPy's reshape copies, it gives as a view
+    if shared and not parent._prev and parent.grad is None:
         return sent.memory.array(*sent.shape)
     return sent
 

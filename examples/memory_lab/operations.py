@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memory_lab.ghosts import Ghost, GhostNode, Memory
+from memory_lab.ghosts import Ghost, GhostNode, Memory, Placing
 from memory_lab.variants import Shape
 from tensorgrad.node import new
 from tensorgrad.ops.attention_tiles import KEPT, tiles
@@ -57,7 +57,7 @@ class Operations:
             memory.passing(8 * (n + 2 * min(n, np.getbufsize())))  # the place of each element; NumPy's own buffers
             return sent
 
-        return self._result("embedding", out, (table,), (rule,), (where,))
+        return self._result("embedding", out, (table,), (Placing(rule),), (where,))
 
     def add(self, x: Handle, y: Handle) -> Handle:
         self._begin("+")
@@ -106,7 +106,8 @@ class Operations:
         three = 3 * B * T * C
         seen = self._node("view", three, (qkv.node,), (lambda g: memory.array(B, T, 3 * C),))
         seen = self._node("permute", three, (seen,), (_same,))
-        parts = [self._node("unbind", B * T * C, (seen,), (lambda g: memory.array(3, B, H, T, E),)) for _ in range(3)]
+        part = Placing(lambda g: memory.array(3, B, H, T, E))
+        parts = [self._node("unbind", B * T * C, (seen,), (part,)) for _ in range(3)]
         self._begin("scaled_dot_product_attention")
         scores = _of_tiles(B, H, T, E)
         keeps_weights = KEPT * three >= B * H * T * T

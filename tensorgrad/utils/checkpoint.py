@@ -30,8 +30,9 @@ from tensorgrad import random
 from tensorgrad.autograd.gradients import Together
 from tensorgrad.grad_mode import _mode, is_grad_enabled
 from tensorgrad.lean import in_graph, release, stand_in
-from tensorgrad.node import ArrayNode, Rule, Several, quiet_pass
+from tensorgrad.node import ArrayNode, Rule, Several, own_pass
 from tensorgrad.outputs import record_outputs
+from tensorgrad.placing import Placed
 from tensorgrad.remembering import session
 from tensorgrad.settings import kind, whole
 from tensorgrad.tensor import Tensor
@@ -227,12 +228,12 @@ def _contributions(
     def inside(contributions: Iterator[Contribution]) -> Iterator[Contribution]:
         for sender, node, g in contributions:
             if node in sent:
-                sent[node].append(g)
+                sent[node].append(g.array() if type(g) is Placed else g)
             else:
                 yield sender, node, g
 
     with (
-        quiet_pass(),
+        own_pass(),
         closing(chain_rule(Together(roots, seeds), True, stop, done=release)) as contributions,
     ):
         deliver(inside(seen(contributions)))
