@@ -10,6 +10,7 @@ import pytest
 import tensorgrad
 import tensorgrad.nn.functional as F
 from tensorgrad import Tensor
+from tensorgrad.ops import keys
 from tensorgrad.placing import Placing
 
 ROWS = np.array([[3, 0, 3], [1, 3, 0]])
@@ -84,3 +85,18 @@ def test_half_precision_is_added_up_in_single():
     rows = np.zeros(4096, np.intp)
     ((table * 1).sum() + F.embedding(rows, table).sum()).backward()
     assert table.grad.tolist() == [[4096.0]]  # 4097, rounded; added one by one in float16 it would stay at 2048
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("shape", [(7, 128), (7, 8, 16)])
+def test_long_rows_that_come_often_add_up_to_the_same_bits(dtype: type, shape: tuple[int, ...]):
+    rng = np.random.default_rng(0)
+    where = rng.integers(-7, 5, (4, 300))
+    g = rng.normal(size=(*where.shape, *shape[1:])).astype(dtype)
+    g[0, 0] = np.inf
+    expected = np.zeros(shape, np.float32)
+    for row, part in zip(where.reshape(-1), g.reshape(-1, *shape[1:]), strict=True):
+        expected[row] += part
+    with np.errstate(invalid="ignore"):
+        assert keys._add_long_rows(np.zeros(shape, np.float32), where, g)
+        assert np.array_equal(keys.scattered(shape, (where,), g), expected)
