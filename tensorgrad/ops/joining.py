@@ -129,7 +129,8 @@ def _joined(op: str, xs: list[ArrayNode], dim: int) -> Tensor:
             )
     arrays = [a for a, x in zip(_in_one_dtype(xs), xs, strict=True) if x._data.shape != (0,) or len(first) == 1]
     out = np.concatenate(arrays, along)
-    edges, start = [], 0
+    edges: list[tuple[ArrayNode, Callable[[np.ndarray], np.ndarray]]] = []
+    start = 0
     before = (slice(None),) * along
     for x in xs:
         stop = start + (x._data.shape[along] if x._data.ndim > along else 0)
