@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +16,10 @@ from conftest import missing, require_torch
 sys.path.append(str(Path(__file__).parent / "benchmarks"))
 
 import agreement
+import gpt_sizes
 import racing
 import run
+import serving
 import tensor_checkpoint
 import tensor_gpt
 import tensor_indexing
@@ -96,6 +101,29 @@ def test_whoever_cannot_run_is_told() -> None:
         found.ratio("c", "a")
 
 
+def test_phases_are_timed_one_by_one() -> None:
+    clock = Clock()
+    runner = racing.Runner([clock.work(0.25), clock.work(1.0)], clock, warm=0.1)
+    assert runner.calls(3.0) == 3
+    before = clock.now
+    assert runner.turn(11) == [0.25, 1.0]
+    assert clock.now - before == (2 + 11) * 1.25  # a tenth of the calls runs before
+    found = racing.raced("work", {"a": runner}, {"b": "no compiler"}, 2, 3.0)
+    assert found.times == {"a": [1.25, 1.25]}
+    assert racing.phases_table(found, ("forward", "backward", "clip")) == [
+        "| medians | forward | backward |",
+        "| --- | ---: | ---: |",
+        "| a | 250 ms | 1.00 s |",
+    ]
+
+
+def test_nothing_runs_between_turns() -> None:
+    clock = Clock()
+    runners = {who: racing.Runner([clock.work(1.0)], clock) for who in "ab"}
+    racing.raced("work", runners, {}, 3, 1.0, between=clock.work(0.5))
+    assert clock.now == 2 * 2.0 + 2 * 3 * 1.0 + (2 + 6) * 0.5  # warm and found, turns, rests
+
+
 @pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
 def test_the_exponent_of_growth(power: float) -> None:
     clock = Clock()
@@ -116,6 +144,66 @@ def test_processes_print_seconds() -> None:
         racing.race_processes("work", {"sad": [*say, "import sys; sys.exit('no engine')"]}, repeats=1)
     with pytest.raises(RuntimeError, match="'silent' gave no seconds"):
         racing.race_processes("work", {"silent": [*say, ""]}, repeats=1)
+
+
+CONTENDERS = """
+import os
+from contender import Stepper
+
+def plain():
+    print("what a library prints is no answer")
+    return lambda: [[1.0, 2.0], [os.getpid() * 0.0]]
+
+def phased():
+    return Stepper([lambda: None, lambda: None, lambda: None], lambda: {1: [0.0]}, lambda: [1.0, 2.0])
+
+def missing():
+    import no_such_library
+
+RACE = {"plain": plain, "alike": plain, "missing": missing, "text": lambda: "no compiler"}
+CONTENDERS = {
+    "race": RACE,
+    "phases": {"phased": phased},
+    "differing": {"plain": plain, "other": lambda: lambda: [[1.0, 2.5], [0.0]]},
+    "ending": {"plain": plain, "ends": lambda: lambda: os._exit(3)},
+}
+"""
+
+
+def test_contenders_race_in_processes_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "trivial_contenders.py"
+    file.write_text(CONTENDERS)
+    found = serving.race(str(file), "race", ["plain", "alike", "missing", "text"], 3, seconds=1e-4, rest=0)
+    assert found.absent == {"missing": "no_such_library is not installed", "text": "no compiler"}
+    assert {who: len(times) for who, times in found.times.items()} == {"plain": 3, "alike": 3}
+    assert all(seconds > 0 for times in found.times.values() for seconds in times)
+    with pytest.raises(ValueError, match=r"gradient 0, shape \(2,\): 'other' is 2.* from 'plain'"):
+        serving.race(str(file), "differing", ["plain", "other"], 1, seconds=1e-4, rest=0)
+    with pytest.raises(RuntimeError, match="race 'ending', process of 'ends': ended with exit code 3"):
+        serving.race(str(file), "ending", ["plain", "ends"], 1, seconds=1e-4, rest=0)
+
+
+def test_requests_are_answered_by_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    file, answers = tmp_path / "phased_contenders.py", io.StringIO()
+    file.write_text(CONTENDERS)
+    serving.serve(str(file), "phases", "phased", ['["sketch"]', '["calls", 1e-9]', '["turn", 2]'], answers)
+    ready, sketch, calls, turn = map(json.loads, answers.getvalue().splitlines())
+    assert ready is None
+    assert sketch == {"loss, shape (2,)": [1.0, 2.0, 2.5**0.5], "1, shape (1,)": [0.0, 0.0]}
+    assert calls >= 1
+    assert len(turn) == 3
+
+
+def test_peers_run_in_processes_that_have_not_imported_tensorgrad() -> None:
+    """Which changes how the C library keeps freed memory, for a whole process."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(run.FOLDER)!r})\n"
+        "import tensor_checkpoint, tensor_gpt, tensor_gpt2, tensor_indexing, tensor_mlp, by_hand.contenders\n"
+        "sys.exit(' '.join({'tensorgrad', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == ""
 
 
 @pytest.mark.parametrize(
@@ -146,16 +234,15 @@ MLP_PEERS = [who for who in tensor_mlp.MAKERS if not who.startswith("tinygrad")]
 
 @pytest.mark.parametrize("who", MLP_PEERS)
 def test_mlps_have_equal_gradients(who: str) -> None:
-    made = tensor_mlp.arrays(tensor_mlp.TINY)
-    step = able(tensor_mlp.MAKERS[who](*made), who)
+    step = able(tensor_mlp.make(who, tensor_mlp.TINY), who)
     step()  # a second one must not add to the first
-    agreement.check({"ours": tensor_mlp.operators(*made)(), who: step()}, CLOSE)
+    agreement.check({"ours": tensor_mlp.make("ours", tensor_mlp.TINY)(), who: step()}, CLOSE)
 
 
-@pytest.mark.parametrize("what", ["embedding", "index"])
+@pytest.mark.parametrize("what", list(tensor_indexing.MAKERS))
 def test_tables_have_equal_gradients(what: str) -> None:
     require_torch()
-    steps = tensor_indexing.contenders(tensor_indexing.TINY)[what]
+    steps = {who: tensor_indexing.make(what, who, tensor_indexing.TINY) for who in tensor_indexing.MAKERS[what]}
     able_ones = {who: step for who, step in steps.items() if not isinstance(step, str)}
     assert set(able_ones) >= {"ours", "torch"}
     for step in able_ones.values():
@@ -192,7 +279,7 @@ def test_adamw_by_hand() -> None:
 
 def test_blocks_have_equal_gradients() -> None:
     require_torch()
-    steps = tensor_gpt.block_steppers(tensor_gpt.TINY)
+    steps = {who: tensor_gpt.make(who, "block", gpt_sizes.TINY) for who in tensor_gpt.MAKERS}
     for step in steps.values():
         step()
     agreement.check({who: step() for who, step in steps.items()}, CLOSE)
@@ -202,12 +289,9 @@ def test_blocks_have_equal_gradients() -> None:
 def test_gpts_learn_alike(batch: int) -> None:
     """Gradients of the first step, and losses after clipping and AdamW. A batch of one is cut otherwise by hand."""
     require_torch()
-    size = tensor_gpt.Size(vocabulary=11, context=9, blocks=2, heads=2, width=8, batch=batch, tokens=8)
-    steppers = tensor_gpt.steppers(size)
-    for one in steppers.values():
-        for phase in one.phases[:2]:
-            phase()
-    agreement.check({who: one.gradients() for who, one in steppers.items()}, CLOSE)
+    size = gpt_sizes.Size(vocabulary=11, context=9, blocks=2, heads=2, width=8, batch=batch, tokens=8)
+    steppers = {who: tensor_gpt.make(who, "whole_gpt", size) for who in tensor_gpt.MAKERS}
+    agreement.check({who: one.results() for who, one in steppers.items()}, CLOSE)
     losses = {}
     for who, one in steppers.items():
         losses[who] = []
@@ -219,10 +303,18 @@ def test_gpts_learn_alike(batch: int) -> None:
 
 
 def test_checkpoints_change_no_bit() -> None:
-    ways = tensor_checkpoint.steppers(tensor_gpt.TINY)
-    for one in ways.values():
-        one()
-    agreement.check({who: one.gradients() for who, one in ways.items()}, close=0)
+    ways = {way: tensor_checkpoint.stepper(way, gpt_sizes.TINY) for way in tensor_checkpoint.WAYS}
+    agreement.check({way: one.results() for way, one in ways.items()}, close=0)
+
+
+def test_a_sketch_stands_for_an_array() -> None:
+    a = np.random.default_rng(0).normal(size=(50, 40))
+    few = agreement.sketch({"w": a})["w, shape (50, 40)"]
+    assert len(few) == agreement.SAMPLE + 1
+    assert few == agreement.sketch({"w": a.copy()})["w, shape (50, 40)"]
+    a[0] = 9.0
+    with pytest.raises(ValueError, match="gradient w"):
+        agreement.check({"one": {"w": few}, "other": {"w": agreement.sketch([a])["0, shape (50, 40)"]}})
 
 
 def test_a_disagreement_is_told() -> None:

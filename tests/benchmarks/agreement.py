@@ -31,6 +31,23 @@ def check(gradients: Mapping[str, Mapping[str, Any] | Iterable[Any]], close: flo
                 raise ValueError(f"gradient {name}: {who!r} is {apart:.1e} from {first!r}, more than {close:g}")
 
 
+SAMPLE = 1_000
+"""Numbers of an array that stand for it where contenders are in different processes."""
+
+
+def sketch(gradients: Mapping[str, Any] | Iterable[Any]) -> dict[str, list[float]]:
+    """What stands for the arrays, by name and shape: the same SAMPLE of numbers of each in every process, all where
+    there are fewer, and the root of the mean square of all. Two sketches are compared by `check`."""
+    found = {}
+    for name, a in _arrays(gradients).items():
+        flat = a.ravel()
+        if flat.size > SAMPLE:
+            flat = flat[np.random.default_rng(flat.size).integers(0, flat.size, SAMPLE)]
+        square = float(np.mean(np.square(a, dtype=np.float64)))
+        found[f"{name}, shape {a.shape}"] = [*flat.tolist(), square**0.5]
+    return found
+
+
 def _arrays(gradients: Mapping[str, Any] | Iterable[Any]) -> dict[Any, np.ndarray]:
     named = gradients.items() if isinstance(gradients, Mapping) else enumerate(gradients)
     return {name: np.asarray(a.numpy() if hasattr(a, "numpy") else a) for name, a in named}

@@ -1,14 +1,22 @@
-"""GPT-2's architecture in torch's modules, with its fused attention: as a user of torch would write it for speed. The
-parameters have the names of `tensorgrad.models.GPT`, so that a state goes from one to the other."""
+"""torch's contenders beside the MLPs of peers.py: rows of a table, and GPT-2's architecture in torch's modules with its
+fused attention, as a user of torch would write it for speed. The parameters have the names of `tensorgrad.models.GPT`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
+import gpt_sizes
 import numpy as np
+import peers
+import racing
 import torch
 import torch.nn.functional as F
+from contender import Stepper
 from torch import nn
+
+torch.set_num_threads(racing.THREADS)
 
 
 class Attention(nn.Module):
@@ -71,5 +79,68 @@ class GPT(nn.Module):
 
 def loaded(module: nn.Module, state: Mapping[str, np.ndarray]) -> nn.Module:
     """The module with copies of those arrays; a name or a shape that differs raises."""
-    module.load_state_dict({name: torch.tensor(a) for name, a in state.items() if name != "head.weight"})
+    module.load_state_dict({name: torch.tensor(a) for name, a in state.items()})
     return module
+
+
+# -- contenders --------------------------------------------------------------------------------------------------------
+
+
+def embedding(table: np.ndarray, numbers: np.ndarray, sent: np.ndarray) -> peers.Step:
+    """`F.embedding(numbers, table)`."""
+    numbers = torch.tensor(numbers)
+    return pulled(table, lambda table: F.embedding(numbers, table), sent)
+
+
+def index(table: np.ndarray, numbers: np.ndarray, sent: np.ndarray) -> peers.Step:
+    """`table[numbers]`."""
+    numbers = torch.tensor(numbers)
+    return pulled(table, lambda table: table[numbers], sent)
+
+
+def pulled(table: np.ndarray, read: Callable[[torch.Tensor], torch.Tensor], sent: np.ndarray) -> peers.Step:
+    table, sent = torch.tensor(table, requires_grad=True), torch.tensor(sent)
+
+    def step() -> list[Any]:
+        table.grad = None
+        read(table).backward(sent)
+        return [table.grad]
+
+    return step
+
+
+def whole_gpt(size: gpt_sizes.Size, update: bool = True) -> Stepper:
+    """Eager forward and backward; with `update` clipping and its default AdamW as well."""
+    model = loaded(GPT(size.vocabulary, size.context, size.blocks, size.heads, size.width), gpt_sizes.state(size))
+    tokens, targets = (torch.tensor(a) for a in gpt_sizes.batch(size))
+    parameters = list(model.parameters())
+    optimizer = torch.optim.AdamW(parameters, lr=gpt_sizes.LEARNING_RATE)
+    last = []
+
+    def forward() -> None:
+        last[:] = [model.loss(tokens, targets)]
+
+    def backward() -> None:
+        optimizer.zero_grad()
+        last[0].backward()
+        last[:] = [last[0].detach()]
+
+    phases = [forward, backward]
+    if update:
+        phases += [lambda: nn.utils.clip_grad_norm_(parameters, gpt_sizes.LENGTH), optimizer.step]
+    return Stepper(phases, lambda: {name: p.grad for name, p in model.named_parameters()}, lambda: last[0].item())
+
+
+def block(size: gpt_sizes.Size) -> Callable[[], dict[str, Any]]:
+    """Forward and backward of one block, with the gradient of its input (B, T, C)."""
+    x, sent = (torch.tensor(a) for a in gpt_sizes.stream(size))
+    x.requires_grad = True
+    made = loaded(Block(size.width, size.heads), gpt_sizes.block_state(size, np.random.default_rng(0)))
+
+    def step() -> dict[str, Any]:
+        made.zero_grad()
+        x.grad = None
+        made(x).backward(sent)
+        return {"input": x.grad, **{name: p.grad for name, p in made.named_parameters()}}
+
+    return step

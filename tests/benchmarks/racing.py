@@ -1,8 +1,11 @@
 """Times of several ways to do one thing, side by side: the harness that the benchmarks share.
 
 Contenders take turns, so that a busy machine slows all of them, and what counts is the ratio within one turn. Every
-turn has another order. A benchmark module is a *group*: it has a function `report(quick) -> list[str]` that returns
-lines of Markdown, and ends with `if __name__ == "__main__": racing.alone(report)`.
+turn has another order. `race` is for contenders that share a process, as sizes of one thing do; libraries that have
+threads of their own race in processes of their own: `serving.py`.
+
+A benchmark module is a *group*: it has a function `report(quick) -> list[str]` that returns lines of Markdown, and ends
+with `if __name__ == "__main__": racing.alone(report)`.
 
 The garbage collector is on, as in a user's program; what is left of one contender's turn is collected before the
 next one's, outside of the time.
@@ -22,6 +25,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from statistics import fmean, median, quantiles
+from typing import Protocol
 
 THREADS = int(os.environ.get("OPENBLAS_NUM_THREADS", "2"))
 """Of every library. Set the variable to 1 for a look on a busy machine, where several threads wait for each other."""
@@ -50,11 +54,13 @@ class Race:
     name    what was done
     times   seconds of one call in each turn, by contender
     absent  why a contender could not run, by contender
+    phases  of `times`, the seconds of each phase of a call, in each turn, by contender; where they were taken
     """
 
     name: str
     times: dict[str, list[float]]
     absent: dict[str, str] = field(default_factory=dict)
+    phases: dict[str, list[list[float]]] = field(default_factory=dict)
 
     def median(self, who: str) -> float:
         """Seconds of one call."""
@@ -145,16 +151,82 @@ def race(
     repeats     turns of each
     seconds     what a turn takes at least; how many calls that are is found once for each, before the race
     """
-    functions = {who: does for who, does in contenders.items() if not isinstance(does, str)}
+    runners = {who: Runner([does], clock) for who, does in contenders.items() if not isinstance(does, str)}
     absent = {who: why for who, why in contenders.items() if isinstance(why, str)}
     with settled():
-        calls = {who: calls_for(seconds, function, clock) for who, function in functions.items()}
-        times: dict[str, list[float]] = {who: [] for who in functions}
-        for order in orders(functions, repeats):
-            for who in order:
-                gc.collect()
-                times[who].append(timed(functions[who], calls[who], clock) / calls[who])
-    return Race(name, times, absent)
+        return raced(name, runners, absent, repeats, seconds)
+
+
+class Runs(Protocol):
+    """What lets a contender run, in this process or in another one."""
+
+    def calls(self, seconds: float) -> int:
+        """How many calls take that long; the contender is warm after it."""
+
+    def turn(self, calls: int) -> list[float]:
+        """Seconds of each phase of a call, in a turn of so many."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Lets a contender run in this process.
+
+    phases  functions that make up a call, in order
+    warm    which part of a turn's calls runs before it, uncounted (rounded up): for a process that was idle
+    """
+
+    phases: Sequence[Callable[[], object]]
+    clock: Callable[[], float] = time.perf_counter
+    warm: float = 0
+
+    def __call__(self) -> None:
+        for phase in self.phases:
+            phase()
+
+    def calls(self, seconds: float) -> int:
+        return calls_for(seconds, self, self.clock)
+
+    def turn(self, calls: int) -> list[float]:
+        gc.collect()
+        for _ in range(math.ceil(self.warm * calls)):
+            self()
+        if len(self.phases) == 1:
+            return [timed(self.phases[0], calls, self.clock) / calls]
+        took = [0.0] * len(self.phases)
+        for _ in range(calls):
+            before = self.clock()
+            for i, phase in enumerate(self.phases):
+                phase()
+                after = self.clock()
+                took[i] += after - before
+                before = after
+        return [seconds / calls for seconds in took]
+
+
+def raced(
+    name: str,
+    contenders: Mapping[str, Runs],
+    absent: Mapping[str, str],
+    repeats: int,
+    seconds: float,
+    between: Callable[[], object] = lambda: None,
+) -> Race:
+    """Let them take turns.
+
+    absent   why others cannot run
+    between  is called before each turn
+    """
+    calls = {}
+    for who, one in contenders.items():
+        between()
+        calls[who] = one.calls(seconds)
+    phases: dict[str, list[list[float]]] = {who: [] for who in contenders}
+    for order in orders(contenders, repeats):
+        for who in order:
+            between()
+            phases[who].append(contenders[who].turn(calls[who]))
+    times = {who: [sum(turn) for turn in turns] for who, turns in phases.items()}
+    return Race(name, times, dict(absent), phases)
 
 
 def race_processes(
@@ -269,6 +341,12 @@ def table(races: Sequence[Race], to: str, tell: Mapping[str, str] | None = None)
     return grid(["what", "by", "time", f"ratio to {(tell or {}).get(to, to)} (quartiles)"], rows)
 
 
+def phases_table(found: Race, names: Sequence[str]) -> list[str]:
+    """Medians of the phases, which have these names, or of as many as there are: one line for each contender."""
+    rows = [[who, *(duration(median(one)) for one in zip(*turns, strict=True))] for who, turns in found.phases.items()]
+    return grid(["medians", *names[: len(rows[0]) - 1]], rows)
+
+
 def growth_table(found: Sequence[Growth]) -> list[str]:
     """One line for each thing that grows: its time at each of the sizes, which are the same for all, and the
     exponent."""
@@ -343,10 +421,10 @@ def thread_environment() -> dict[str, str]:
 def alone(report: Callable[[bool], list[str]]) -> None:
     """What a group does as a program: print its report; with --quick one of small sizes and few turns.
 
-    Where the number of threads is not set, the program starts once more with it.
+    Where another number of threads is set than all libraries shall have, the program starts once more.
     """
-    if any(name not in os.environ for name in THREAD_VARIABLES):
-        again = subprocess.run([sys.executable, *sys.argv], env={**thread_environment(), **os.environ}, check=False)
+    if any(os.environ.get(name) != number for name, number in thread_environment().items()):
+        again = subprocess.run([sys.executable, *sys.argv], env={**os.environ, **thread_environment()}, check=False)
         sys.exit(again.returncode)
     for line in report("--quick" in sys.argv[1:]):
         print(line, flush=True)

@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(group: str, quick: bool) -> list[str] | None:
     """The report of a group, or None if it fails; what it writes to stderr is seen."""
     command = [sys.executable, str(FOLDER / f"{group}.py"), *(["--quick"] if quick else [])]
-    environment = {**racing.thread_environment(), **os.environ}
+    environment = {**os.environ, **racing.thread_environment()}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=environment)
     return None if done.returncode else done.stdout.splitlines()
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from functools import partial
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import contender
+import gpt_sizes
 import racing
-import tensor_gpt
-
-import tensorgrad
-from tensorgrad.models.gpt import GPT
+import serving
 
 WAYS = {"plain": False, "checkpoint=True": True, "checkpoint=2": 2, 'checkpoint="selective"': "selective"}
 """What is given to `GPT.checkpoint`."""
@@ -19,18 +15,16 @@ WAYS = {"plain": False, "checkpoint=True": True, "checkpoint=2": 2, 'checkpoint=
 LIMIT = 1.35
 
 
-def steppers(size: tensor_gpt.Size) -> dict[str, tensor_gpt.Stepper]:
-    """A model for each way, with equal weights."""
-    made = {}
-    for name, checkpoint in WAYS.items():
-        tensorgrad.manual_seed(0)
-        made[name] = tensor_gpt.ours(GPT(size.config()), size, checkpoint)
-    return made
+def stepper(way: str, size: gpt_sizes.Size) -> contender.Stepper:
+    return contender.named("ours:whole_gpt")(size, checkpoint=WAYS[way])
+
+
+STEP = "training step of the character model"
+CONTENDERS = {STEP: {way: partial(stepper, way, gpt_sizes.CHARS) for way in WAYS}}
 
 
 def report(quick: bool) -> list[str]:
-    size = tensor_gpt.CHARS
-    found = racing.race("training step of the character model", steppers(size), 3 if quick else 25, seconds=0)
+    found = serving.race(__file__, STEP, WAYS, 3 if quick else 15, seconds=0 if quick else 0.25)
     return [
         "## Checkpoints",
         "",

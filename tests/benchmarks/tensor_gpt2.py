@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import gpt_sizes
 import racing
-import tensor_gpt
+import serving
+from tensor_gpt import MAKERS, PHASES, make
+
+SIZES = {
+    "forward and backward of GPT-2 small": gpt_sizes.GPT2,
+    "forward and backward of two of its blocks": gpt_sizes.GPT2_CUT,
+}
+CONTENDERS = {
+    name: {who: partial(make, who, "whole_gpt", size, update=False) for who in MAKERS} for name, size in SIZES.items()
+}
 
 
 def report(quick: bool) -> list[str]:
-    size = replace(tensor_gpt.GPT2, vocabulary=5_000, blocks=2) if quick else tensor_gpt.GPT2
-    contenders = tensor_gpt.checked(tensor_gpt.steppers(size, update=False))
-    found = racing.race("forward and backward of GPT-2 small", contenders, 2 if quick else 7, seconds=0)
+    name = list(SIZES)[quick]
+    size = SIZES[name]
+    found = serving.race(__file__, name, MAKERS, 2 if quick else 7, seconds=0)
     return [
         "## GPT-2 small",
         "",
@@ -24,7 +30,7 @@ def report(quick: bool) -> list[str]:
         "",
         *racing.table([found], to="ours"),
         "",
-        *tensor_gpt.phases_table(contenders, 1 if quick else 5),
+        *racing.phases_table(found, PHASES),
     ]
 
 

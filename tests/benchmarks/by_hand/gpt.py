@@ -76,13 +76,12 @@ class Work:
 class GPT:
     """The whole model, for batches of one shape.
 
-    state   arrays by name, as `state_dict()` of the model in tensorgrad gives them; they are copied
+    state   arrays by name, as the model in tensorgrad names them; they are copied
     heads   attention heads
     batch, tokens  the shape of a batch
     """
 
     def __init__(self, state: Mapping[str, np.ndarray], heads: int, batch: int, tokens: int) -> None:
-        state = {name: a for name, a in state.items() if name != "head.weight"}  # which is tokens.weight
         self.flat = np.concatenate([np.ravel(a) for a in state.values()]).astype(np.float32, copy=False)
         self.flat_gradient = np.zeros_like(self.flat)
         self.parameters, self.gradients = _views(self.flat, state), _views(self.flat_gradient, state)
