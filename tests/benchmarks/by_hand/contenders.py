@@ -1,4 +1,4 @@
-"""The contenders in NumPy alone."""
+"""The contenders in NumPy alone. It is imported in their processes only."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ import peers
 from by_hand import adamw, gpt, mlp
 from by_hand.rows import Rows
 from contender import Stepper
+
+np.empty(2**25 - 8192, np.uint8)
+"""Raises glibc's thresholds, as `import tensorgrad` does (allocator.py): the limit shall not be slower for page faults.
+It is for the whole process; others in which this is not imported are left as their users have them."""
 
 
 def kept_arrays(weights: peers.Arrays, biases: peers.Arrays, x: np.ndarray) -> peers.Step:
