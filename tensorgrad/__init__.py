@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tensorgrad import amp, autograd, backends, cuda, later, linalg, missing, nn, optim, random, utils
+from tensorgrad import allocator, amp, autograd, backends, cuda, later, linalg, missing, nn, optim, random, utils
+from tensorgrad.allocator import keep_freed_memory
 from tensorgrad.backends import (
     get_num_threads,
     set_float32_matmul_precision,
@@ -222,6 +223,8 @@ dtype = np.dtype
 Size = tuple
 inf, nan, pi, e, newaxis = np.inf, np.nan, np.pi, np.e, None
 
+allocator.raise_thresholds()  # once: a step's arrays then get the memory that the last step's have left
+
 __all__ = [
     "BoolTensor", "ByteTensor", "DoubleTensor", "Explanation", "FloatTensor", "Generator", "HalfTensor", "IntTensor",
     "LongTensor", "Size", "Tensor", "abs", "absolute", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "all",
@@ -238,8 +241,8 @@ __all__ = [
     "greater", "greater_equal", "gt", "half", "histc", "hstack", "iinfo", "index_add", "index_fill", "index_select",
     "inf", "inference_mode", "initial_seed", "inner", "int", "int8", "int16", "int32", "int64", "is_complex",
     "is_floating_point", "is_grad_enabled", "is_inference_mode_enabled", "is_nonzero", "is_tensor", "isclose",
-    "isfinite", "isin", "isinf", "isnan", "kron", "layer_norm", "le", "lean_graph", "lerp", "less", "less_equal",
-    "linalg", "linspace", "load", "log", "log1p", "log2", "log10", "log_softmax", "logaddexp", "logical_and",
+    "isfinite", "isin", "isinf", "isnan", "keep_freed_memory", "kron", "layer_norm", "le", "lean_graph", "lerp", "less",
+    "less_equal", "linalg", "linspace", "load", "log", "log1p", "log2", "log10", "log_softmax", "logaddexp", "logical_and",
     "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "long", "lt", "manual_seed", "masked_fill",
     "masked_select", "matmul", "max", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "models",
     "monitor", "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "narrow", "ne",
