@@ -117,11 +117,19 @@ def test_phases_are_timed_one_by_one() -> None:
     ]
 
 
-def test_nothing_runs_between_turns() -> None:
-    clock = Clock()
-    runners = {who: racing.Runner([clock.work(1.0)], clock) for who in "ab"}
-    racing.raced("work", runners, {}, 3, 1.0, between=clock.work(0.5))
-    assert clock.now == 2 * 2.0 + 2 * 3 * 1.0 + (2 + 6) * 0.5  # warm and found, turns, rests
+def test_a_turn_ends_when_threads_sleep() -> None:
+    cores, slept = iter([2.0, 1.0, 0.5, 0.05, 2.0]), []
+    used = Clock()
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        used.now += next(cores) * seconds
+
+    serving.rest(used, sleep)
+    assert slept == [serving.REST] * 4
+    busy = Clock()
+    serving.rest(busy, lambda seconds: busy.work(seconds)())  # never sleeps: there is an end
+    assert busy.now == pytest.approx(serving.RESTS * serving.REST)
 
 
 @pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
@@ -173,14 +181,14 @@ CONTENDERS = {
 def test_contenders_race_in_processes_of_their_own(tmp_path: Path) -> None:
     file = tmp_path / "trivial_contenders.py"
     file.write_text(CONTENDERS)
-    found = serving.race(str(file), "race", ["plain", "alike", "missing", "text"], 3, seconds=1e-4, rest=0)
+    found = serving.race(str(file), "race", ["plain", "alike", "missing", "text"], 3, seconds=1e-4)
     assert found.absent == {"missing": "no_such_library is not installed", "text": "no compiler"}
     assert {who: len(times) for who, times in found.times.items()} == {"plain": 3, "alike": 3}
     assert all(seconds > 0 for times in found.times.values() for seconds in times)
     with pytest.raises(ValueError, match=r"gradient 0, shape \(2,\): 'other' is 2.* from 'plain'"):
-        serving.race(str(file), "differing", ["plain", "other"], 1, seconds=1e-4, rest=0)
+        serving.race(str(file), "differing", ["plain", "other"], 1, seconds=1e-4)
     with pytest.raises(RuntimeError, match="race 'ending', process of 'ends': ended with exit code 3"):
-        serving.race(str(file), "ending", ["plain", "ends"], 1, seconds=1e-4, rest=0)
+        serving.race(str(file), "ending", ["plain", "ends"], 1, seconds=1e-4)
 
 
 def test_requests_are_answered_by_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

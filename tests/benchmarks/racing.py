@@ -209,21 +209,12 @@ def raced(
     absent: Mapping[str, str],
     repeats: int,
     seconds: float,
-    between: Callable[[], object] = lambda: None,
 ) -> Race:
-    """Let them take turns.
-
-    absent   why others cannot run
-    between  is called before each turn
-    """
-    calls = {}
-    for who, one in contenders.items():
-        between()
-        calls[who] = one.calls(seconds)
+    """Let them take turns; `absent` says why others cannot run."""
+    calls = {who: one.calls(seconds) for who, one in contenders.items()}
     phases: dict[str, list[list[float]]] = {who: [] for who in contenders}
     for order in orders(contenders, repeats):
         for who in order:
-            between()
             phases[who].append(contenders[who].turn(calls[who]))
     times = {who: [sum(turn) for turn in turns] for who, turns in phases.items()}
     return Race(name, times, dict(absent), phases)

@@ -46,10 +46,10 @@ READING = f"""\
 Contenders take turns in changing order, and a ratio is taken within each turn: the median of these ratios is \
 given, with their quartiles. Times are medians. In races between libraries every contender lives in a process of \
 its own, where no other one is imported; a turn takes {serving.SECONDS * 1e3:g} ms or more, in as many calls as \
-that needs, and before it all rest for {serving.REST * 1e3:g} ms, so that threads of the last one's products sleep. \
-Sizes of one thing take turns in one process. "By hand" is NumPy without an engine, written for that one program: \
-the limit of what an engine on NumPy can reach. That there are no reference cycles, no growth of memory over 1,000 \
-steps, and no node visited twice are tests, since these do not depend on a clock."""
+that needs, and the next one begins once the threads of the last one sleep. Sizes of one thing take turns in one \
+process. "By hand" is NumPy without an engine, written for that one program: the limit of what an engine on NumPy \
+can reach. That there are no reference cycles, no growth of memory over 1,000 steps, and no node visited twice are \
+tests, since these do not depend on a clock."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,8 +2,8 @@
 
 Two libraries in one process slow each other: the threads of each look for work for a while after they had some, on the
 cores that the other one's threads need. And what one of them changes, such as how the C library keeps freed memory,
-changes for the other. So a contender is made in a process that imports nothing of another one; that process reads
-requests from a pipe, which takes no core, and before each turn all rest until the last one's threads sleep.
+changes for the other. So a contender is made in a process that imports nothing of another one. That process answers a
+request once its threads sleep, and waits for the next one at a pipe, which takes no core.
 
 A benchmark module has `CONTENDERS`: by the name of a race, for each contender a function that makes it. What that gives
 is a step, which returns gradients; or a `Stepper`; or a text that says why it cannot run. A library that is not
@@ -20,7 +20,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -32,9 +32,12 @@ from contender import Stepper
 SECONDS = 0.1
 """How long a turn takes at least."""
 
-REST = 0.05
-"""Seconds before a turn in which nothing runs. OpenBLAS's threads sleep after 2**26 cycles without work (its
-THREAD_TIMEOUT), a fortieth of a second; those of OpenMP earlier."""
+REST = 0.02
+"""Seconds in which a process must have done next to nothing to count as one whose threads sleep. OpenBLAS's look for
+work for about 0.1 s after they had some, torch's for less than 0.01 s."""
+
+RESTS = 25
+"""So often a process looks whether its threads sleep, until it answers though they do not."""
 
 WARM = 0.1
 """Part of a turn's calls that runs before it, since the caches hold other things after a rest."""
@@ -49,7 +52,6 @@ def race(
     contenders: Iterable[str],
     repeats: int,
     seconds: float = SECONDS,
-    rest: float = REST,
 ) -> racing.Race:
     """Let contenders take turns, each in its process, once they have given equal gradients.
 
@@ -58,7 +60,6 @@ def race(
     contenders  their names there
     repeats     turns of each
     seconds     what a turn takes at least
-    rest        seconds before each turn in which nothing runs
 
     Raises ValueError where gradients differ, RuntimeError for a process that ended.
     """
@@ -67,7 +68,7 @@ def race(
         absent = {who: why for who, one in served.items() if (why := one.absent())}
         able = {who: one for who, one in served.items() if who not in absent}
         agreement.check({who: one.sketch() for who, one in able.items()})
-        return racing.raced(name, able, absent, repeats, seconds, between=lambda: time.sleep(rest))
+        return racing.raced(name, able, absent, repeats, seconds)
 
 
 class Served:
@@ -138,12 +139,31 @@ def serve(file: str, name: str, who: str, requests: Iterable[str], answers: Text
         return
     results = made.results if isinstance(made, Stepper) else made
     runner = racing.Runner(made.phases if isinstance(made, Stepper) else [made], warm=WARM)
-    does = {"sketch": lambda: agreement.sketch(results()), "calls": runner.calls, "turn": runner.turn}
+
+    def calls(seconds: float) -> int:
+        return max(runner.calls(seconds) for _ in range(2))  # of a busy machine, the quieter moment
+
+    does = {"sketch": lambda: agreement.sketch(results()), "calls": calls, "turn": runner.turn}
+    rest()
     answer(None)
     with racing.settled():
         for line in requests:
             what, *arguments = json.loads(line)
-            answer(does[what](*arguments))
+            found = does[what](*arguments)
+            rest()
+            answer(found)
+
+
+def rest(used: Callable[[], float] = time.process_time, sleep: Callable[[float], object] = time.sleep) -> None:
+    """Wait until the threads of this process sleep: they use less than a tenth of a core.
+
+    used  seconds that all threads have used so far
+    """
+    for _ in range(RESTS):
+        before = used()
+        sleep(REST)
+        if used() - before < REST / 10:
+            return
 
 
 def main() -> None:

@@ -31,8 +31,8 @@ CONTENDERS = {
 
 def report(quick: bool) -> list[str]:
     chars = gpt_sizes.CHARS
-    block = serving.race(__file__, BLOCK, MAKERS, 3 if quick else 25)
-    step = serving.race(__file__, STEP, MAKERS, 3 if quick else 25, seconds=0 if quick else 0.25)
+    block = serving.race(__file__, BLOCK, MAKERS, 3 if quick else 15)
+    step = serving.race(__file__, STEP, MAKERS, 3 if quick else 15, seconds=0 if quick else 0.25)
     lines = [
         "## A GPT",
         "",

@@ -21,7 +21,7 @@ CONTENDERS = {
 def report(quick: bool) -> list[str]:
     name = list(SIZES)[quick]
     size = SIZES[name]
-    found = serving.race(__file__, name, MAKERS, 2 if quick else 7, seconds=0)
+    found = serving.race(__file__, name, MAKERS, 2 if quick else 5, seconds=0)
     return [
         "## GPT-2 small",
         "",

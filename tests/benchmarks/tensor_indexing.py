@@ -83,7 +83,7 @@ CONTENDERS = {what: {who: partial(make, what, who, FULL) for who in makers} for 
 
 
 def report(quick: bool) -> list[str]:
-    races = [serving.race(__file__, what, MAKERS[what], 3 if quick else 25) for what in MAKERS]
+    races = [serving.race(__file__, what, MAKERS[what], 3 if quick else 15) for what in MAKERS]
     numbers = arrays(FULL)[1]
     return [
         "## Rows by number",

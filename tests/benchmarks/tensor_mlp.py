@@ -62,7 +62,7 @@ CONTENDERS = {name: {who: partial(make, who, size) for who in MAKERS} for name, 
 
 
 def report(quick: bool) -> list[str]:
-    repeats = 3 if quick else 25
+    repeats = 3 if quick else 15
     tiny, middle = (serving.race(__file__, name, MAKERS, repeats) for name in SIZES)
     targets = [
         ("tiny MLP: torch's time over ours", tiny, "torch", "ours", 3, True),
