@@ -12,15 +12,18 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+import tensorgrad
 from micrograd import Value
-from viz import draw, draw_run, step
+from tensorgrad.models import GPT, GPTConfig
+from viz import draw, draw_profile, draw_run, profile, step
 
 HERE = Path(__file__).parent
 
 
 def main() -> None:
     """Write graph.png; the stepper page as it opens, at the step that makes its point, as stepper.png; run.png, a run
-    with one of the silent bugs; depth.png, precision.png and precision_training.png of the two labs; memory_time.png.
+    with one of the silent bugs; depth.png, precision.png and precision_training.png of the two labs; memory_time.png;
+    profile.png.
 
     Takes some minutes, since it trains.
     """
@@ -40,6 +43,15 @@ def main() -> None:
         example(folder, "precision.py", "--train", "-o", str(HERE / "precision_training.png"))
         example(folder, "depth.py", "--seeds", "1", "-o", str(HERE / "depth.png"))
         memory_time(folder)
+    where_time_goes()
+
+
+def where_time_goes() -> None:
+    """profile.png, of a GPT of the size that examples/char_gpt.py trains. Nothing else should run on the machine."""
+    tensorgrad.manual_seed(0)
+    model = GPT(GPTConfig(vocabulary=103, context=64, blocks=4, heads=4, width=128))
+    tokens, targets = tensorgrad.randint(0, 103, (2, 12, 64))
+    draw_profile(profile(lambda: model.loss(tokens, targets), repeats=20, model=model), HERE / "profile.png")
 
 
 def example(folder: str, script: str, *options: str) -> None:
