@@ -80,19 +80,19 @@ class Value(Node):
     # -- arithmetic ------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Value | Number) -> Value:
-        other = other if isinstance(other, Value) else Value(other)
+        other = other if isinstance(other, Value) else _constant(other)
         return _result(self.data + other.data, (self, other), "+", (1.0, 1.0))
 
     def __sub__(self, other: Value | Number) -> Value:
-        other = other if isinstance(other, Value) else Value(other)
+        other = other if isinstance(other, Value) else _constant(other)
         return _result(self.data - other.data, (self, other), "-", (1.0, -1.0))
 
     def __mul__(self, other: Value | Number) -> Value:
-        other = other if isinstance(other, Value) else Value(other)
+        other = other if isinstance(other, Value) else _constant(other)
         return _result(self.data * other.data, (self, other), "*", (other.data, self.data))
 
     def __truediv__(self, other: Value | Number) -> Value:
-        other = other if isinstance(other, Value) else Value(other)
+        other = other if isinstance(other, Value) else _constant(other)
         out = divide(self.data, other.data)
         return _result(out, (self, other), "/", (divide(1.0, other.data), -divide(out, other.data)))
 
@@ -217,11 +217,11 @@ class Value(Node):
         return f"Value(data={self.data}, grad={self.grad})"
 
 
-Value._held_grad = Value.grad  # one field under both names: nobody is warned here
+Value._grad = Value.grad  # the same slot: reading `grad` does no more here
 _new = object.__new__
 
 
-def _result(data: float, operands: tuple[Value, ...], op: str, local: tuple[float, ...]) -> Value:
+def _result(data: float, operands: tuple[Value, ...], op: str, local: tuple[float, ...] | None) -> Value:
     """The node of an operation, from floats and Values: as `Value(...)` makes it, in half the time."""
     out = _new(Value)
     out.data = data
@@ -235,6 +235,11 @@ def _result(data: float, operands: tuple[Value, ...], op: str, local: tuple[floa
         if observers:
             made(out)
     return out
+
+
+def _constant(x: Number) -> Value:
+    """A number as an operand."""
+    return _result(x if type(x) is float else _to_float(x), (), "", None)
 
 
 def _to_float(x: Any) -> float:

@@ -45,7 +45,9 @@ class Neuron(Module):
         x = _inputs(x)
         if len(x) != len(self.w):
             raise ValueError(f"{self} takes {len(self.w)} inputs, got {len(x)}")
-        act = sum((wi * xi for wi, xi in zip(self.w, x)), self.b)
+        act = self.b
+        for wi, xi in zip(self.w, x):
+            act = act + wi * xi
         return act.relu() if self.nonlin else act
 
     def parameters(self) -> list[Value]:
