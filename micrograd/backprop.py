@@ -96,14 +96,14 @@ def chain_rule(
         if _hooked:
             hooked = _set_aside(order, empty)
         for node in order:
-            if node._prev and node._held_grad is not empty:
+            if node._prev and node._grad is not empty:
                 node.grad = empty
         yield None, root, seed
         for node in reversed(order):
             if hooked and node in hooked:
                 _run_hooks(node, hooked)
             # a leaf sends nothing, and no more does a node that nothing reached, below an operation without a rule
-            if (node._prev or node._closure is not None) and node._held_grad is not empty:
+            if (node._prev or node._closure is not None) and node._grad is not empty:
                 for parent, sent in node._vjp() if node._closure is None else _measure(node):
                     yield node, parent, sent
                 sent = None  # an array that has been added need not live while the next rule runs
@@ -180,7 +180,7 @@ def move_hooks(node: Node, to: Node) -> None:
 
 def _set_aside(order: list[Node], empty: Any) -> dict[Node, Any]:
     """The nodes with hooks, and the gradients that they hold from earlier passes: a hook is to see this pass alone."""
-    hooked = {node: node._held_grad for node in order if node._hooks}
+    hooked = {node: node._grad for node in order if node._hooks}
     for node in hooked:
         node.grad = empty
     return hooked
@@ -210,7 +210,7 @@ def deliver(contributions: Iterable[Contribution], combine: Callable[[Any, Any],
     with _turn:
         try:
             for _, parent, sent in contributions:
-                parent.grad = combine(parent._held_grad, sent)
+                parent.grad = combine(parent._grad, sent)
                 sent = None
         finally:
             if isinstance(contributions, Generator):
@@ -219,7 +219,7 @@ def deliver(contributions: Iterable[Contribution], combine: Callable[[Any, Any],
 
 def reached(node: Node) -> bool:
     """Whether any contribution has arrived in `node.grad` (which may well be zero) since it was last empty."""
-    grad = node._held_grad
+    grad = node._grad
     return grad is not node._zero and grad is not None
 
 
@@ -264,8 +264,8 @@ class Node:
         self.grad = grad
 
     @property
-    def _held_grad(self) -> Any:
-        """`grad`, read without a word: an engine may warn whoever reads a gradient that never came."""
+    def _grad(self) -> Any:
+        """`grad` as the node holds it: where an engine warns or copies when `grad` is read, this does neither."""
         return self.grad
 
     def _vjp(self) -> Sequence[tuple[Node, Any]]:
@@ -334,7 +334,7 @@ def gradients_kept(nodes: Iterable[Node]) -> Iterator[None]:
     """After the `with`, these nodes have the gradients that they had before. Inside they start empty."""
     nodes = list(nodes)
     nodes += [node._stand_in for node in nodes if node._stand_in is not None]
-    kept = [(node, node._held_grad, node._live) for node in nodes]
+    kept = [(node, node._grad, node._live) for node in nodes]
     try:
         for node, _, _ in kept:
             node.grad = node._zero

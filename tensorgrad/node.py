@@ -117,7 +117,6 @@ class ArrayNode(Node):
 
     data = property(attrgetter("_data"))
     requires_grad = property(attrgetter("_requires_grad"))
-    _held_grad = property(attrgetter("_grad"))
 
     @property
     def grad(self) -> np.ndarray | None:

@@ -118,4 +118,4 @@ def test_looking_changes_nothing():
     y = tg.where(x.data > 0, x.relu(), x.tanh()).sum()
     order = topological_order(y)
     blocked(order)
-    assert all(node._held_grad is None and node._live is None for node in order)
+    assert all(node._grad is None and node._live is None for node in order)

@@ -51,7 +51,7 @@ def settings(text: str) -> Settings:
 
 
 def gradients(model: GPT) -> dict[str, np.ndarray]:
-    return {name: p._held_grad for name, p in model.named_parameters() if p._held_grad is not None}
+    return {name: p._grad for name, p in model.named_parameters() if p._grad is not None}
 
 
 # -- settings ----------------------------------------------------------------------------------------------------------

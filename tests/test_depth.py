@@ -77,7 +77,7 @@ def test_a_gpt_against_its_own_gradients_which_stay_as_they_are():
     found = viz.depth(model, loss)
     assert [p.grad is None for p in model.parameters()].count(False) == 1
     assert model.norm.weight.grad[0] == 7
-    assert loss._held_grad is None
+    assert loss._grad is None
     loss.backward()
     assert found.names == ("blocks.0", "blocks.1", "blocks.2")
     np.testing.assert_allclose(found.inputs, [norm(x) for x in read], rtol=1e-6)

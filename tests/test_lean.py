@@ -51,11 +51,11 @@ def test_without_keep_grads_only_the_leaves_have_gradients() -> None:
     loss.backward()
     wanted = gradients(model)
     results = [x for x in topological_order(loss) if x._prev]
-    assert all(x._held_grad is not None for x in results)
+    assert all(x._grad is not None for x in results)
     model.zero_grad()
     loss.backward(keep_grads=False)
     same(gradients(model), wanted)
-    assert all(x._held_grad is None for x in results)
+    assert all(x._grad is None for x in results)
 
 
 def test_retain_grad_keeps_the_gradient_of_one_result() -> None:
@@ -125,7 +125,7 @@ def test_functions_of_autograd_release_too() -> None:
     loss = (y * y).sum()
     tg.autograd.backward(loss, keep_grads=False)
     assert x.grad.tolist() == [8, 16]
-    assert y._held_grad is None
+    assert y._grad is None
     assert [g.tolist() for g in tg.autograd.grad(loss, [x, y], retain_graph=False)] == [[8, 16], [4, 8]]
     with pytest.raises(RuntimeError, match="retain_graph=False"):
         tg.autograd.grad(loss, x)
@@ -467,7 +467,7 @@ def test_a_result_used_in_both_has_one_gradient_and_its_hooks(lean_first: bool) 
         use.backward()
     assert seen[2:] == [[3, 3], [3, 3]]
     y.grad = None
-    assert y._held_grad is None
+    assert y._grad is None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert y.grad is None

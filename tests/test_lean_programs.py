@@ -60,7 +60,7 @@ def _program(seed: int, is_lean: Callable[[], bool]) -> list[np.ndarray | None]:
     found = [None if g is None else g.data for g in tg.autograd.grad(loss, [x, w, *results], allow_unused=True)]
     deepcopy(loss).backward()
     loss.backward(keep_grads=False, retain_graph=bool(seed % 2))
-    return [*found, *seen, x._held_grad, w.grad, *[y.grad for y in results]]
+    return [*found, *seen, x._grad, w.grad, *[y.grad for y in results]]
 
 
 @pytest.mark.parametrize("seed", range(0, 30, 10))
@@ -86,7 +86,7 @@ def _pass(case: Case, arrays: list[np.ndarray], lean: bool, checkpointed: bool) 
         loss = sum([(y * y).sum() for y in results if y.requires_grad], leaves[0].sum())
     del results
     loss.backward(keep_grads=not lean, retain_graph=not lean)
-    return [x._held_grad for x in leaves]
+    return [x._grad for x in leaves]
 
 
 def test_every_operation_gives_the_same_bits_in_a_lean_graph_and_in_a_checkpoint() -> None:

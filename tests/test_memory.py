@@ -472,7 +472,7 @@ def test_what_has_no_graph_is_refused():
     halted.register_hook(lambda g: tracemalloc.stop())
     with pytest.raises(UserError, match="a hook or a rule has stopped tracemalloc"):
         viz.memory(halted.sum(), peak=True)
-    assert x._held_grad is None
+    assert x._grad is None
     with pytest.raises(UserError, match="add peak=True"):
         viz.memory(loss, retain_graph=False)
     with pytest.raises(RuntimeError, match="gradient"):

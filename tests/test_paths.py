@@ -81,7 +81,7 @@ def test_gradient_is_the_sum_over_all_paths(engine, plan):
     for place, leaf in enumerate(nodes[: len(plan[0])]):
         mine = [product for to, product in products if to == place]
         tolerance = 1e-12 * sum(map(abs, mine)) + 1e-300
-        assert number(leaf._held_grad) == pytest.approx(math.fsum(mine), rel=0, abs=tolerance)
+        assert number(leaf._grad) == pytest.approx(math.fsum(mine), rel=0, abs=tolerance)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -92,7 +92,7 @@ def test_both_engines_agree_at_every_node(plan):
         nodes[-1].backward()
     for v, t in zip(scalar, tensor, strict=True):
         assert t.data == pytest.approx(v.data, rel=1e-13, abs=0)
-        assert number(t._held_grad) == pytest.approx(v.grad, rel=1e-11, abs=1e-280)
+        assert number(t._grad) == pytest.approx(v.grad, rel=1e-11, abs=1e-280)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

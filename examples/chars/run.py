@@ -120,7 +120,7 @@ class Run:
             step=self.step,
             model=self.model.state_dict(),
             optimizer=self.optimizer.state_dict(),
-            gradients={name: p._held_grad for name, p in self.model.named_parameters() if p._held_grad is not None},
+            gradients={name: p._grad for name, p in self.model.named_parameters() if p._grad is not None},
             generators={"batches": self._batches.get_state(), "default": tensorgrad.get_rng_state()},
             text_name=self.corpus.name,
             text_sha256=self.corpus.sha256,

@@ -70,7 +70,7 @@ def gradients_of_model(model: GPT, settings: Settings, corpus: Corpus, about: st
     model.zero_grad()
     tensorgrad.manual_seed(settings.seed)  # for dropout
     backward(model, Batches(corpus.encode(corpus.train), one).draw(), settings.bug)
-    arrays = {name: p._held_grad for name, p in model.named_parameters() if p._held_grad is not None}
+    arrays = {name: p._grad for name, p in model.named_parameters() if p._grad is not None}
     remarks = [f"No gradient reaches {name}." for name, p in model.named_parameters() if name not in arrays]
     if settings.bug != "none":
         remarks.append(f"It was trained, and the loss is taken, with the bug {settings.bug}.")

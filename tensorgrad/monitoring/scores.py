@@ -49,8 +49,8 @@ def scores_of(candidates: Sequence[tuple[Any, int]], scaled_by: float = 1.0) -> 
     """Of the first of (tensor, axis of its classes) that is scores; None where the gradient of none is that of a cross
     entropy."""
     for z, axis in candidates:
-        if z._held_grad is not None and z._data.ndim and z._data.dtype.kind == "f":
-            found = _read(_rows(z._data, axis), _rows(z._held_grad, axis), scaled_by)
+        if z._grad is not None and z._data.ndim and z._data.dtype.kind == "f":
+            found = _read(_rows(z._data, axis), _rows(z._grad, axis), scaled_by)
             if found is not None:
                 return found
     return None

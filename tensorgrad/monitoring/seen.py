@@ -65,7 +65,7 @@ class Pass:
 
     def output_norm(self, block: str) -> float:
         """The norm of the gradient at what a block returned, of all its calls together; nan where none came there."""
-        found = [x._held_grad for x in self.outputs.get(block, ())]
+        found = [x._grad for x in self.outputs.get(block, ())]
         norms = [norm(g) / self.scaled_by for g in found if g is not None]
         return math.hypot(*norms) if norms else math.nan
 

@@ -86,5 +86,5 @@ def _norms(block: Block, boundary: Boundary) -> tuple[float | None, float | None
 
 def _norm(nodes: Iterable[Node]) -> float | None:
     """The norm of the gradients of all these nodes together, in float64; None of none."""
-    norms = [norm(np.asarray(node._held_grad)) if reached(node) else 0.0 for node in nodes]
+    norms = [norm(np.asarray(node._grad)) if reached(node) else 0.0 for node in nodes]
     return norm(np.array(norms)) if norms else None

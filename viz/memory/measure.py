@@ -163,7 +163,7 @@ def gradient_rows(nodes: Sequence[Node], pieces: Pieces, paths: Paths) -> list[R
     seen: set[int] = set()
     found = []
     for node in nodes:
-        grad = node._held_grad if reached(node) else None
+        grad = node._grad if reached(node) else None
         if not isinstance(grad, np.ndarray):
             continue
         owner, size = memory_of(grad)

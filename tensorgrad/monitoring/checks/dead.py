@@ -111,7 +111,7 @@ class Dead(Check):
 
 def _is_suspect(layer: _Layer, place: int, seen: Pass) -> bool:
     """Count on, and say whether the time has come to look closer."""
-    grad = seen.parts.parameters[place]._held_grad
+    grad = seen.parts.parameters[place]._grad
     if grad is None or not seen.reached[place]:
         return False
     alive = _units_with_gradient(grad if layer.axis == 0 else grad.T)

@@ -129,8 +129,8 @@ def _products(seen: Pass) -> _Row | None:
                 uses.setdefault(operand, node)
     shapes = [p._data.shape for p in uses]
     usual = max(shapes, key=shapes.count, default=())
-    ours = {names[p]: node for p, node in uses.items() if p._data.shape == usual and node._held_grad is not None}
-    norms = np.array([norm(node._held_grad) for node in ours.values()])
+    ours = {names[p]: node for p, node in uses.items() if p._data.shape == usual and node._grad is not None}
+    norms = np.array([norm(node._grad) for node in ours.values()])
     return _row(list(ours), norms, "at the product with", [[node] for node in ours.values()])
 
 

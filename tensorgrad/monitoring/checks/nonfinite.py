@@ -130,11 +130,11 @@ def _backward(seen: Pass, names: list[str]) -> str:
         for parent in node._prev:
             users.setdefault(parent, []).append(node)
     for node in reversed(seen.graph):
-        grad = node._held_grad
+        grad = node._grad
         if grad is None or not _not_finite(grad).any():
             continue
         for user in users.get(node, ()):
-            if user._held_grad is None or _not_finite(user._held_grad).any():
+            if user._grad is None or _not_finite(user._grad).any():
                 continue
             if any(parent is node and _not_finite(sent).any() for parent, sent in user._contributions()):
                 return (
