@@ -66,8 +66,9 @@ class Script:
         numpy: Any = sys.modules.get("numpy")  # without it nobody has an array
         arrays = numpy is not None and any(isinstance(x, numpy.ndarray) for x in (*inputs, *named.values()))
         convert = _to_array if arrays else _to_number
-        inputs = tuple(convert(x, f"input {place}") for place, x in enumerate(inputs))
-        named = {name: convert(x, name) for name, x in named.items()}
+        called = (*self.names, *map(str, range(len(self.names), len(inputs))))  # too many: the function says so
+        inputs = tuple(convert(x, f"input {name}") for x, name in zip(inputs, called))
+        named = {name: convert(x, f"input {name}") for name, x in named.items()}
         if not arrays:
             return self.function(*inputs, **named)
         if self._array_function is None:
@@ -129,6 +130,9 @@ def _compiled(text: str) -> Function:
 
 
 def _to_number(x: Any, name: str) -> float:
+    if isinstance(x, (list, tuple)):
+        kind = type(x).__name__
+        raise TypeError(f"{name}: a number or an array is wanted, got a {kind}: numpy.array of it is a batch")
     try:
         return x.data if isinstance(x, Value) else _to_float(x)
     except TypeError as error:

@@ -216,6 +216,11 @@ def _guards(listing: Listing, arrays: bool) -> list[str]:
         agree = f"{'all' if outcome else 'any'}({text})" if arrays else text
         changed = f"not {agree}" if outcome else agree
         told = f"{text} was {outcome} when this was written, and other lines would follow: write the script again"
+        if arrays:
+            told = (
+                f"{text} was {outcome} when this was written, and is not for every element: other lines would follow "
+                "for those, so they need a script of their own"
+            )
         lines[f"if {changed}:", f"    raise BranchChanged({told!r})"] = None
     return [line for pair in lines for line in pair]
 
