@@ -89,8 +89,8 @@ def replayed(step: racing.Race) -> list[str]:
     if REPLAY not in step.times:
         return []
     against = [who for who in (HERE, ORIGINAL, SMALLEST) if who in step.times]
-    told = ", ".join(f"{racing.ratio_text(step.ratio(who, REPLAY))} by {who}" for who in against)
-    return [f"A step takes, in steps of the source code that `micrograd.script` writes (update included): {told}.", ""]
+    told = ", ".join(f"{racing.ratio_text(step.ratio(who, REPLAY))} ({who})" for who in against)
+    return [f"One step takes as long as this many of the source code that `micrograd.script` writes: {told}.", ""]
 
 
 def targets(step: racing.Race) -> list[str]:
