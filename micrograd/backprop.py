@@ -280,6 +280,11 @@ class Node:
         """A zero gradient that in-place addition may work on."""
         raise NotImplementedError
 
+    def _run_closure(self) -> None:
+        """Call the rule of the user's. An engine may have something to stand around it."""
+        assert self._closure is not None
+        self._closure()
+
     def _accept(self, parent: Node, sent: Any) -> Any:
         """`sent`, checked and brought into the form of `parent`'s gradient."""
         raise NotImplementedError
@@ -324,7 +329,7 @@ def _measure(node: Node) -> list[tuple[Node, Any]]:
     with gradients_kept(parents):
         for parent in parents:
             parent.grad = parent._zeros()
-        node._closure()
+        node._run_closure()
         sent = [parent.grad for parent in parents]
     return [(p, node._accept(p, s)) for p, s in zip(parents, sent, strict=True) if p.requires_grad]
 

@@ -23,7 +23,7 @@ class _Mode(threading.local):
     why        "no_grad" where constants should remember that they were cut off by it, "" otherwise
     inference  whether `inference_mode` is on
     lean       whether the graph keeps what its rules need and no more, see `lean_graph`
-    quiet      whether a backward pass is on in which NumPy does not warn of inf and nan, see `node.quiet_pass`
+    quiet      whether a backward pass is on in which NumPy does not warn of inf and nan, see `gate.quiet_pass`
     arrived    of such a pass, see there
     outer      by the id of each switch in a `with`: what it was outside, once for each `with` that is open. Not one
                stack for all: a generator may stop inside its own `with`, so that others end before it

@@ -1,8 +1,8 @@
-"""One array in the graph: its storage, how an operation is recorded, and the gate that contributions pass.
+"""One array in the graph: its storage, and how an operation is recorded.
 
-The operations themselves are in `ops`; `tensor.Tensor` adds them as methods. Three things are known here and nowhere
-else: when an operation is recorded (`record`), what form a gradient has (`ArrayNode.grad` and `_gate`), and how
-broadcasting is undone (`unbroadcast`).
+The operations themselves are in `ops`; `tensor.Tensor` adds them as methods. Two things are known here and nowhere
+else: when an operation is recorded (`record`), and what form a gradient has (`ArrayNode.grad`; `gate` brings what rules
+send into it).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from micrograd.scopes import current_scope, made, named, observers, open_scopes
 from tensorgrad import checks, cuts, lean, lift, selection, sharing, versions
 from tensorgrad.dtypes import is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import ChangedError, DtypeError, ShapeError
+from tensorgrad.gate import QUIET, Several, aside, delivered, gate, quiet_pass
 from tensorgrad.grad_mode import _mode
 from tensorgrad.noise import warn
 from tensorgrad.placing import Placed, Placing
 from tensorgrad.reading import SCALARS, array_of
 from tensorgrad.selection import SELECTING
-from tensorgrad.shapes import unbroadcast
 from tensorgrad.versions import clock
 
 if TYPE_CHECKING:
@@ -35,45 +35,12 @@ Rule = Callable[[np.ndarray], np.ndarray]
 """From the gradient of a result to the contribution for one operand (a vector-Jacobian product): that gradient itself,
 a view, or an array that the rule has made for this and does not keep."""
 
-_QUIET = {"divide": "ignore", "over": "ignore", "invalid": "ignore"}
-
-quiet = np.errstate(**_QUIET)
-"""Decorates what computes, forward and backward: inf and nan are answers here, as in torch, and NumPy does not warn."""
-
-
-class quiet_pass(np.errstate):
-    """`quiet` for all rules of a backward pass in this thread: once, and not around every node's.
-
-    arrived  None where contributions are looked at, one by one. Else they may take a form that can only be added (see
-             `placing`), and the leaves that this pass has sent to are in this set: what they hold is a sum or an array
-             of this pass, and nobody else's
-    """
-
-    def __init__(self, arrived: set[Any] | None = None) -> None:
-        super().__init__(**_QUIET)
-        self.now = True, arrived
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        self.before = _mode.quiet, _mode.arrived
-        _mode.quiet, _mode.arrived = self.now
-
-    def __exit__(self, *exc: object) -> None:
-        _mode.quiet, _mode.arrived = self.before
-        super().__exit__(*exc)
-
-
-def own_pass() -> quiet_pass:
-    """What stands around a backward pass that runs to its end in `deliver`, with nobody looking at contributions."""
-    return quiet_pass(set())
+quiet = np.errstate(**QUIET)
+"""Decorates what computes, forward and backward."""
 
 
 _OF_ONE_NODE = ("_cuts", "_kin", "_stand_in", "_memory", "_handle", "_receivers")
 """Fields that a copy does not take over: weak references, and the stand-in in a lean graph."""
-
-
-class Several(list[np.ndarray]):
-    """Contributions of a joint rule to one operand that are to be added one by one, in this order."""
 
 
 class ArrayNode(Node):
@@ -241,7 +208,6 @@ class ArrayNode(Node):
             if not self._prev:
                 self._time = clock.now  # from here on its absence is no news until the next pass
             return
-        data = self._data
         if type(value) is not np.ndarray:
             value = array_of("grad", value, data.dtype)
         if value.shape != data.shape:
@@ -290,19 +256,15 @@ class ArrayNode(Node):
         rules = self._rules
         arrived = None if checks.enabled() else _mode.arrived
         if type(rules) is not tuple:
-            sent = zip(self._prev, rules(g), strict=True)
+            pairs = zip(self._prev, rules(g), strict=True)
+            sent = [(parent, s) for parent, s in pairs if s is not None and parent._requires_grad]
             if arrived is not None:
-                arrived.update([parent for parent in self._prev if not parent._prev])
-            return [
-                _delivered(self, parent, one)
-                for parent, s in sent
-                if s is not None and parent._requires_grad
-                for one in (s if type(s) is Several else (s,))
-            ]
+                arrived.update([parent for parent, _ in sent if not parent._prev])
+            return [delivered(self, parent, one) for parent, s in sent for one in (s if type(s) is Several else (s,))]
         if self._live is not None or self._op in SELECTING:
             pairs = [(p, rule) for p, rule in zip(self._prev, rules, strict=True) if rule is not None]
             screened = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if p._requires_grad])
-            return [(parent, _gate(self, parent, s)) for parent, s in screened]
+            return [(parent, gate(self, parent, s)) for parent, s in screened]
         contributions: list[Any] = []
         for parent, rule in zip(self._prev, rules):  # as many, by `record`; strict= would take a third of the time here
             if rule is None or not parent._requires_grad:  # it may have been frozen since
@@ -315,7 +277,7 @@ class ArrayNode(Node):
                     continue
                 if not parent._prev:
                     arrived.add(parent)
-            contributions.append((parent, _gate(self, parent, rule(g))))
+            contributions.append((parent, gate(self, parent, rule(g))))
         return contributions
 
     def _check_unchanged(self) -> None:
@@ -331,11 +293,15 @@ class ArrayNode(Node):
             if versions.changed_since(array, self._time):
                 raise ChangedError(changed_in_place(self, array))
 
+    def _run_closure(self) -> None:
+        with aside():
+            super()._run_closure()
+
     def _zeros(self) -> np.ndarray:
         return np.zeros_like(self._data)
 
     def _accept(self, parent: ArrayNode, sent: np.ndarray) -> np.ndarray:
-        return _delivered(self, parent, np.asarray(sent).view())[1]  # whoever made it may keep it: a view is copied
+        return delivered(self, parent, np.asarray(sent).view())[1]  # whoever made it may keep it: a view is copied
 
 
 def new(data: np.ndarray, op: str = "", parents: tuple = (), rules: tuple = (), tracked: bool = False) -> Tensor:
@@ -442,39 +408,6 @@ def changed_in_place(node: ArrayNode, array: np.ndarray) -> str:
         f"backward: {describe(node)} needs an array of shape {array.shape} that was changed in place after the forward "
         "pass (by +=, x[i] = ..., an optimizer's step): go backward before the change, or change a clone()"
     )
-
-
-def _delivered(node: ArrayNode, parent: ArrayNode, sent: Any) -> tuple[ArrayNode, np.ndarray]:
-    """(parent, contribution) of a rule that selects nothing: all of the parent's gradient counts from here on."""
-    if parent._live is not None:
-        parent._live = None
-    return parent, _gate(node, parent, sent)
-
-
-def _gate(node: ArrayNode, parent: ArrayNode, sent: Any) -> np.ndarray:
-    """`sent` as a contribution to `parent`: an array of its shape and dtype, and a leaf's own, not shared.
-
-    A rule sends its argument on, a view, or an array that it made for this one contribution and does not keep: so the
-    gate knows what may be a leaf's as it is, without a copy. (`tests/test_rules.py` goes through all operations.)
-    """
-    data = parent._data
-    if type(sent) is not np.ndarray:
-        sent = np.asarray(sent)
-    if checks.enabled():
-        checks.contribution(node, parent, sent)
-    if sent.shape != data.shape:
-        try:
-            sent = unbroadcast(sent, data.shape)
-        except ValueError as error:
-            raise ShapeError(f"{node._op}: {error}") from None
-    if sent.dtype is not data.dtype:
-        sent = sent.astype(data.dtype, copy=False)
-    if sent is node._grad or sent.base is not None:  # else it is the rule's own, and made for this contribution
-        if not parent._prev:
-            return sent.copy() if parent._grad is None else sent  # a leaf's gradient is the user's to change
-        if is_passing():
-            node._grad.setflags(write=False)  # two nodes hold it from here on: `grad` copies it for who reads it
-    return sent
 
 
 # -- operands ----------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class Placing:
 class Placed:
     """A contribution of such a rule to a gradient that is there already: `gradient + placed` puts it into it.
 
-    Only a pass that nobody looks at sends these (see `node.own_pass`): in between there is no array to be seen.
+    Only a pass that nobody looks at sends these (see `gate.unseen_pass`): in between there is no array to be seen.
     """
 
     __slots__ = ("g", "rule")

@@ -12,9 +12,10 @@ from micrograd.scopes import current_scope, made, observers, open_scopes
 from tensorgrad import cuts, lean, lift, sharing
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError
+from tensorgrad.gate import aside_for_hook, unseen_pass
 from tensorgrad.grad_mode import is_grad_enabled, no_grad
 from tensorgrad.hooks import RemovableHandle
-from tensorgrad.node import ArrayNode, describe, new, own_pass
+from tensorgrad.node import ArrayNode, describe, new
 from tensorgrad.noise import warn_of_broadcast_loss, warn_of_lost_parts
 from tensorgrad.operators import Operators
 from tensorgrad.reading import array_of, as_array
@@ -123,7 +124,7 @@ class Tensor(Operators):
         warn_of_broadcast_loss(self)
         if watchers:
             begins((self,))
-        with own_pass():  # of the += too: inf - inf is nan
+        with unseen_pass():  # of the += too: inf - inf is nan
             deliver(chain_rule(lean.in_graph(self), seed, done=done))
         passed((self,))
         if watchers:
@@ -187,7 +188,7 @@ class Tensor(Operators):
         def called(grad: np.ndarray) -> np.ndarray | None:
             shown = grad.view()
             shown.flags.writeable = False  # other nodes may have been sent the same array
-            with no_grad():
+            with no_grad(), aside_for_hook():
                 changed = hook(new(shown))
             if changed is None:
                 return None

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver, gradients_kept, has_hooks, topological_order
+from tensorgrad.gate import unseen_pass
 from tensorgrad.lean import done, in_graph
-from tensorgrad.node import describe, new, own_pass
+from tensorgrad.node import describe, new
 from tensorgrad.noise import warn_of_broadcast_loss
 from tensorgrad.tensor import Tensor, refuse_second_derivatives
 from tensorgrad.versions import passed
@@ -40,7 +41,7 @@ def pass_back(
     done: Callable[[Node], None] | None = None,
 ) -> None:
     """One backward pass from several tensors, which ends at those in `stop`; `done` as for `chain_rule`."""
-    with own_pass():  # of the += too: inf - inf is nan
+    with unseen_pass():  # of the += too: inf - inf is nan
         deliver(chain_rule(Together([in_graph(x) for x in roots], seeds), True, stop, done))
 
 

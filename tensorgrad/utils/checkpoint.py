@@ -28,9 +28,10 @@ from micrograd.backprop import Contribution, chain_rule, deliver
 from micrograd.scopes import seen
 from tensorgrad import random
 from tensorgrad.autograd.gradients import Together
+from tensorgrad.gate import Several, aside, unseen_pass
 from tensorgrad.grad_mode import _mode, is_grad_enabled
 from tensorgrad.lean import in_graph, release, stand_in
-from tensorgrad.node import ArrayNode, Rule, Several, own_pass
+from tensorgrad.node import ArrayNode, Rule
 from tensorgrad.outputs import record_outputs
 from tensorgrad.placing import Placed
 from tensorgrad.remembering import session
@@ -120,7 +121,7 @@ def checkpoint(
     def rule(gradients: list[np.ndarray | None]) -> list[Any]:
         clock.now += 1
         begun = clock.now
-        with _alone(), _as_recorded(state, lean), second:
+        with _alone(), aside(), _as_recorded(state, lean), second:
             again = [x for x in tensors(function(*args, **kwargs)) if x._requires_grad]
         stop = [in_graph(x) for x in parents]
         differs = ""
@@ -233,7 +234,7 @@ def _contributions(
                 yield sender, node, g
 
     with (
-        own_pass(),
+        unseen_pass(),
         closing(chain_rule(Together(roots, seeds), True, stop, done=release)) as contributions,
     ):
         deliver(inside(seen(contributions)))

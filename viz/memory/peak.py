@@ -13,7 +13,8 @@ import numpy as np
 
 from micrograd.backprop import Node, chain_rule, deliver
 from tensorgrad import lean
-from tensorgrad.node import ArrayNode, own_pass
+from tensorgrad.gate import unseen_pass
+from tensorgrad.node import ArrayNode
 from viz.errors import UserError
 from viz.memory.measure import Piece
 from viz.passes import empty_gradients
@@ -65,7 +66,7 @@ def added_by_backward(
     """
     done = lean.done((root,), keep_grads, retain_graph) if isinstance(root, ArrayNode) else None
     most = 0
-    with _marks_kept(order), empty_gradients(order), own_pass(), _tracing():
+    with _marks_kept(order), empty_gradients(order), unseen_pass(), _tracing():
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
 

@@ -9,7 +9,8 @@ from typing import Any
 from micrograd.backprop import Node, chain_rule, deliver, topological_order
 from micrograd.scopes import Scope, scope
 from tensorgrad import lean, random
-from tensorgrad.node import ArrayNode, own_pass
+from tensorgrad.gate import unseen_pass
+from tensorgrad.node import ArrayNode
 from viz.errors import UserError
 from viz.passes import empty_gradients
 from viz.profiling import record
@@ -105,7 +106,7 @@ def _run(loss_fn: Callable[[], Any], gradient: Any) -> float:
     ahead = record.clock() - begun
     root, seed, order = _graph(loss, gradient)
     done = _done(loss)
-    with empty_gradients(order), own_pass():
+    with empty_gradients(order), unseen_pass():
         begun = record.clock()
         deliver(chain_rule(root, seed, done=done))
         return ahead + record.clock() - begun
@@ -122,7 +123,7 @@ def _observed_run(loss_fn: Callable[[], Any], gradient: Any, model: Any) -> tupl
             wall = record.clock() - begun
         root, seed, order = _graph(loss, gradient)
         done = _noted(_done(loss), back)
-        with empty_gradients(order), observed(back), own_pass():
+        with empty_gradients(order), observed(back), unseen_pass():
             begun = back.begin()
             deliver(back.timed(chain_rule(root, seed, done=done)))
             back.note(ENDED)
