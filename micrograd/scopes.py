@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from weakref import ref
+
+from micrograd.observing import entered, left
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,48 +28,6 @@ _current: ContextVar[Scope | None] = ContextVar("scope", default=None)
 
 current_scope = _current.get
 """The innermost open scope of this thread or task, or None."""
-
-
-class Observer(Protocol):
-    """Who is told what happens inside of scopes, in all threads, when it has happened: a profile, with its clock."""
-
-    def made(self, node: Any) -> None:
-        """This node has been made, with all its fields."""
-
-    def named(self, op: str) -> None:
-        """The last node is the result of this operation, which was not recorded."""
-
-    def entered(self, scope: Scope) -> None:
-        """This scope has been entered."""
-
-    def left(self, scope: Scope | None) -> None:
-        """This scope has been left."""
-
-    def inner(self, contributions: Iterator[Any]) -> Iterator[Any]:
-        """These contributions are those of a pass inside of a rule: they are to be handed on as they come."""
-
-
-observers: list[Observer] = []
-"""Empty, it costs a node that is made inside of a scope one test, and others nothing."""
-
-
-def made(node: Any) -> None:
-    """Tell observers of a new node."""
-    for observer in observers:
-        observer.made(node)
-
-
-def named(op: str) -> None:
-    """Tell observers which operation the last node is the result of."""
-    for observer in observers:
-        observer.named(op)
-
-
-def seen(contributions: Iterator[Any]) -> Iterator[Any]:
-    """The contributions of a pass inside of a rule, through the hands of observers."""
-    for observer in observers:
-        contributions = observer.inner(contributions)
-    return contributions
 
 
 class Scope:
@@ -104,16 +64,12 @@ class Scope:
         self.parent = _current.get()
         _current.set(self)
         open_scopes.append(None)
-        if observers:
-            for observer in observers:
-                observer.entered(self)
+        entered(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         open_scopes.pop()
-        if observers:
-            for observer in observers:
-                observer.left(self)
+        left(self)
         if _current.get() is self:
             _current.set(self.parent)
         else:
@@ -165,9 +121,7 @@ class scope:
 
     def __exit__(self, *exc: object) -> None:
         open_scopes.pop()
-        if observers:
-            for observer in observers:
-                observer.left(_current.get())
+        left(_current.get())
         _close(lambda found: found._of is self)
 
     def __call__(self, function: F) -> F:

@@ -16,7 +16,8 @@ from weakref import WeakSet, ref
 import numpy as np
 
 from micrograd.backprop import Node, began_at, is_passing, move_hooks, topological_order
-from micrograd.scopes import current_scope, made, named, observers, open_scopes
+from micrograd.observing import made, named, observers
+from micrograd.scopes import current_scope, open_scopes
 from tensorgrad import checks, cuts, lean, lift, selection, sharing, versions
 from tensorgrad.dtypes import is_differentiable, rank, scalar_dtype
 from tensorgrad.errors import ChangedError, DtypeError, ShapeError

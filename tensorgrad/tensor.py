@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from micrograd.backprop import add_hook, chain_rule, deliver
-from micrograd.scopes import current_scope, made, observers, open_scopes
+from micrograd.observing import made, observers
+from micrograd.scopes import current_scope, open_scopes
 from tensorgrad import cuts, lean, lift, sharing
 from tensorgrad.dtypes import as_dtype
 from tensorgrad.errors import ShapeError

@@ -16,7 +16,8 @@ import viz
 from micrograd import Value
 from micrograd.backprop import topological_order
 from micrograd.nn import MLP
-from micrograd.scopes import observers, open_scopes
+from micrograd.observing import observers
+from micrograd.scopes import open_scopes
 from tensorgrad import Tensor, lean_graph, nn, no_grad
 from tensorgrad.models import GPT, GPTConfig
 from tensorgrad.utils.checkpoint import checkpoint

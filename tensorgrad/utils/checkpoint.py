@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from micrograd import observing
 from micrograd.backprop import Contribution, chain_rule, deliver
-from micrograd.scopes import seen
 from tensorgrad import random
 from tensorgrad.autograd.gradients import Together
 from tensorgrad.gate import Several, aside, unseen_pass
@@ -237,7 +237,7 @@ def _contributions(
         unseen_pass(),
         closing(chain_rule(Together(roots, seeds), True, stop, done=release)) as contributions,
     ):
-        deliver(inside(seen(contributions)))
+        deliver(inside(observing.inner(contributions)))
     return sent
 
 

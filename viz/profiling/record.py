@@ -12,7 +12,8 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from micrograd.backprop import Contribution
-from micrograd.scopes import Scope, observers
+from micrograd.observing import observers
+from micrograd.scopes import Scope
 from tensorgrad.node import ArrayNode
 
 clock: Callable[[], float] = time.perf_counter
@@ -32,7 +33,7 @@ ORDER = "(order and clearing)"
 
 
 class Recording:
-    """The events of one run. It is what a `scopes.Observer` is, and is told of them."""
+    """The events of one run. It is an `observing.Observer`."""
 
     def __init__(self) -> None:
         self._flat: list[Any] = []  # five things an event
@@ -73,7 +74,7 @@ class Recording:
 
     def _timed(self, contributions: Any, seeded: int, sent: int) -> Generator[Contribution, None, None]:
         """Between two `next()` whoever asks adds what came first. A rule computes all that its node sends at once."""
-        turn, scope = self, None
+        turn, scope = None, None
         with closing(contributions):
             for contribution in contributions:
                 sender = contribution[0]
