@@ -14,7 +14,8 @@ from typing import Any, SupportsFloat
 from micrograd.backprop import Node, chain_rule, deliver
 from micrograd.branches import compared
 from micrograd.ieee import cos, divide, exp, log, power, sigmoid, sign, sin, sqrt
-from micrograd.scopes import current_scope, made, observers, open_scopes
+from micrograd.observing import made, observers
+from micrograd.scopes import current_scope, open_scopes
 
 _NOT_REACHED = float("0")
 """What `grad` holds before a contribution arrives: 0.0 to every reader, and told from a computed 0.0 by identity."""
