@@ -9,15 +9,19 @@ import gc
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import racing
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import gpt_sizes
+import ours
 import pictures
 import scalar_programs as scalars
 import stepper
+import tensor_indexing
 
 import tensorgrad as tg
 from tensorgrad import nn
@@ -97,11 +101,24 @@ def tensor_chain(nodes: int) -> Callable[[], None]:
     return run
 
 
+def rows(what: str, count: int) -> Callable[[], object]:
+    """`count` rows of a table, forward and backward."""
+    return tensor_indexing.make(what, "ours", replace(tensor_indexing.FULL, count=count))
+
+
 TENSOR_THINGS: dict[str, Make] = {
     "MLP of 4 layers of 128: batch 32": lambda k: mlp(batch=32 * k),
     "MLP of 4 layers, batch 32: width 64 (products: to 2)": lambda k: mlp(width=64 * k),
     "MLP of layers of 128, batch 32: depth 2": lambda k: mlp(depth=2 * k),
     "GPT block of width 64: 32 tokens (scores: to 2)": lambda k: gpt_block(32 * k),
+    "training step of the character model: 2 sequences": lambda k: ours.whole_gpt(
+        replace(gpt_sizes.CHARS, batch=2 * k)
+    ),
+    "two blocks of GPT-2 small, 5,000 tokens to choose from: 32 tokens": lambda k: ours.whole_gpt(
+        replace(gpt_sizes.GPT2_CUT, tokens=32 * k), update=False
+    ),
+    "`embedding` with a table of 10,000 rows: 1,024 rows": lambda k: rows(tensor_indexing.EMBEDDING, 1_024 * k),
+    "the same by index": lambda k: rows(tensor_indexing.INDEX, 1_024 * k),
     "chain of tensors: 500 nodes": lambda k: tensor_chain(500 * k),
 }
 
@@ -125,6 +142,7 @@ def looking_things(folder: Path) -> dict[str, Make]:
     return {
         "`viz.trace`: 2 examples of `MLP(3, [4, 4, 1])`": at(pictures.trace),
         "DOT text: the same": at(pictures.dot),
+        "layout: the same": at(pictures.layout),
         "page: the same": at(pictures.page),
         "`viz.compare` of a tanh layer: 2 rows": comparison,
     }
@@ -165,7 +183,7 @@ def long_chain(quick: bool) -> list[str]:
         a_node = [racing.duration(one.median(n) / n) for n in sizes]
         rows.append([who, *a_node, racing.ratio_text(one.exponent())])
     beyond = found[HERE].exponent()[0] - found[LIMIT].exponent()[0]
-    text = "a chain to a million nodes: exponent beyond that of the smallest engine"
+    text = f"a chain to {sizes[-1]:,} nodes: exponent beyond that of the smallest engine"
     target = racing.Target(text, (beyond,) * 3, MOST_BEYOND, False)
     return [
         *racing.grid(
