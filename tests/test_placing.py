@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 import tensorgrad
 import tensorgrad.nn.functional as F
+import viz
+from micrograd.backprop import chain_rule
 from tensorgrad import Tensor
 from tensorgrad.ops import keys
 from tensorgrad.placing import Placing
+from tensorgrad.utils.checkpoint import checkpoint
 
 ROWS = np.array([[3, 0, 3], [1, 3, 0]])
 MASK = np.arange(5) % 2 == 0
@@ -100,3 +104,123 @@ def test_long_rows_that_come_often_add_up_to_the_same_bits(dtype: type, shape: t
     with np.errstate(invalid="ignore"):
         assert keys._add_long_rows(np.zeros(shape, np.float32), where, g)
         assert np.array_equal(keys.scattered(shape, (where,), g), expected)
+
+
+class First(tensorgrad.autograd.Function):
+    """The first operand. The second one gets nothing back."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+
+
+def frozen_then(w: Tensor) -> Tensor:
+    w.requires_grad = False
+    y = F.linear(Tensor(np.ones((1, 2)), requires_grad=True), w)
+    w.requires_grad = True
+    return y
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [lambda w: First.apply(Tensor(np.ones(2), requires_grad=True), w), frozen_then],
+    ids=["None from a rule", "frozen when it was used"],
+)
+@pytest.mark.parametrize("last", [False, True])
+def test_a_joint_rule_that_sends_nothing_to_a_leaf_leaves_what_it_holds(nothing, last: bool):
+    w = Tensor(np.ones((3, 2)), requires_grad=True)
+    w.grad = mine = np.full((3, 2), 5.0)
+    one, two = nothing(w).sum(), w[:1].sum()
+    (two + one if last else one + two).backward()
+    assert mine.tolist() == [[5, 5]] * 3
+    assert w.grad.tolist() == [[6, 6], [5, 5], [5, 5]]
+
+
+def looked_at(z: Tensor, x: Tensor, found: list) -> None:
+    """Walk the graph of z, whose only leaf is x, and look at each contribution."""
+    steps = viz.trace(z).steps
+    found += [step.contribution for step in steps]
+    kept, x.grad = x.grad, None
+    with closing(chain_rule(z, z._seed())) as contributions:
+        for _, parent, sent in contributions:
+            found.append(sent)
+            parent.grad = sent if parent.grad is None else parent.grad + sent
+    found.append(x.grad)
+    x.grad = kept
+
+
+def in_a_hook(x: Tensor, look: Callable[[], None]) -> Tensor:
+    y = x * 1
+    y.register_hook(lambda g: look())
+    return y
+
+
+def in_a_function(x: Tensor, look: Callable[[], None]) -> Tensor:
+    class Looking(tensorgrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            look()
+            return g
+
+    return Looking.apply(x)
+
+
+def in_a_rule_of_the_users(x: Tensor, look: Callable[[], None]) -> Tensor:
+    out = Tensor(x.data, _prev=(x,), _op="looking")
+
+    def rule() -> None:
+        look()
+        x.grad += out.grad
+
+    out._backward = rule
+    return out
+
+
+def in_a_checkpoint(x: Tensor, look: Callable[[], None]) -> Tensor:
+    times = []
+
+    def block(x: Tensor) -> Tensor:
+        times.append(1)
+        if len(times) == 2:
+            look()
+        return x * 1
+
+    return checkpoint(block, x)
+
+
+@pytest.mark.parametrize("place", [in_a_hook, in_a_function, in_a_rule_of_the_users, in_a_checkpoint])
+def test_a_pass_that_is_looked_at_inside_of_one_that_is_not_sends_arrays(place):
+    x, other = (Tensor(np.ones(3), requires_grad=True) for _ in range(2))
+    h = other * 1
+    z = h[:2].sum() + h[1:].sum()
+    found: list = []
+    place(x, lambda: looked_at(z, other, found)).sum().backward()
+    assert len(found) == 2 * 8 + 1
+    assert all(isinstance(sent, (float, np.ndarray)) for sent in found), found
+    assert found[-1].tolist() == [1, 2, 1]
+    assert x.grad.tolist() == [1, 1, 1]
+
+
+def test_an_array_that_a_hook_kept_or_gave_to_a_leaf_stays_as_it_is():
+    x = Tensor(np.ones(3), requires_grad=True)
+    mine, kept = np.zeros(3), []
+
+    def hook(g: Tensor) -> None:
+        kept.append(x.grad)
+        x.grad = mine
+
+    last = x[1:]
+    y = x[:1] * 2
+    y.register_hook(hook)
+    (y.sum() + x.sum() + last.sum()).backward()
+    assert mine.tolist() == [0, 0, 0]
+    assert [g.tolist() for g in kept] in ([[1, 1, 1]], [[1, 2, 2]], [[0, 1, 1]])
+    assert x.grad is not mine
