@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from viz.commands import measured
 from viz.commands.backward import gradient_for
-from viz.commands.memory import model_of
-from viz.commands.options import add_target, check_for_picture, target_of
-from viz.commands.output import write
+from viz.commands.options import add_target
 from viz.commands.target import Target
 from viz.errors import UserError
 from viz.inputs.source import split_target
-from viz.plain import dumps
-from viz.plots.paper import THEMES, check_suffix
 from viz.profiling.picture import draw_profile
 from viz.profiling.run import MOST_RUNS, profile
 
@@ -29,8 +25,6 @@ Run file.py:NAME, a function that returns a Value or Tensor (loss, if none is na
 several times, and print where the time goes, by operation and by module. With -o draw it as nested bars, as wide as
 their times. The file's only model is found, and its modules have the names that it has for them."""
 
-_BY: Any = ("op", "module", "shape")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `plusequals profile`."""
@@ -39,29 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="NAME", help="the model's variable, which modules are named by; by default the only one"
     )
     parser.add_argument("--repeats", type=_runs, default=5, metavar="N", help="how many runs are measured (default: 5)")
-    parser.add_argument("--by", choices=_BY, help="one table, by this, instead of those by operation and by module")
-    parser.add_argument(
-        "-o",
-        "--output",
-        "--picture",
-        metavar="FILE",
-        help="draw it, too: .png, .svg or .pdf; that it was written is told on stderr, as the table is on stdout",
-    )
-    parser.add_argument("--theme", choices=THEMES, help=f"the picture's colours (default: {THEMES[0]})")
+    measured.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table or JSON, draw the picture if one is asked for, and return 0."""
-    if args.theme is not None:
-        check_for_picture("--theme", args.output)
-    if args.json and args.by:
-        raise UserError("--by is for the table, and --json has all three: leave one of them out")
-    if args.output is not None:
-        check_suffix(args.output)  # before the work is done
-    file = split_target(args.target)
-    if file is not None and not file[1]:
-        args.target = f"{file[0]}:loss"
-    target = target_of(args)
+    target = measured.checked_target(args)
     if target.variable is not None:
         raise UserError(
             f"{target.title} is a variable, which has been made already: name a function that makes it, as the forward "
@@ -69,16 +46,9 @@ def run(args: argparse.Namespace) -> int:
         )
     with target.running():
         seed = gradient_for(target.root(), args.gradient, target.title)
-        model = model_of(target, args.model)
+        model = measured.model_of(target, args.model)
         found = profile(_loss_fn(target, args.target), repeats=args.repeats, model=model, gradient=seed)
-    print(dumps(found.as_dict()) if args.json else found.table(*([args.by] if args.by else [])), flush=True)
-    if args.output is not None:
-        theme: Any = args.theme or THEMES[0]
-
-        def save(path: str) -> None:
-            draw_profile(found, path, theme=theme, title=target.title)
-
-        print(write(args.output, save), file=sys.stderr)
+    measured.tell(args, found, draw_profile, target.title)
     return 0
 
 
