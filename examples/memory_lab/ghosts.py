@@ -48,8 +48,8 @@ class Ghost:
         self.memory, self.shape, self.itemsize, self.name = memory, shape, itemsize, name
         self.bytes = prod(shape) * itemsize
 
-    def __add__(self, other: Ghost | None) -> Ghost:
-        return self if other is _PLACED else self.memory.array(*self.shape, itemsize=self.itemsize)
+    def __add__(self, other: Ghost | Placed) -> Ghost:
+        return self if isinstance(other, Placed) else self.memory.array(*self.shape, itemsize=self.itemsize)
 
     def __del__(self) -> None:
         self.memory.now -= self.bytes
@@ -57,12 +57,13 @@ class Ghost:
 
 Rule = Callable[[Ghost], Any]
 
-_PLACED = None
-"""A contribution that is put into the gradient which is there, see `tensorgrad.placing`."""
+
+class Placed:
+    """A contribution that is put into the gradient which is there, and takes no array; see `tensorgrad.placing`."""
 
 
 class Placing:
-    """A rule whose contributions are, where a gradient is there already."""
+    """A rule whose contributions are `Placed` where a gradient is there already."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -96,7 +97,7 @@ class GhostNode(Node):
         self.data = None
         self._objects = memory.array(objects, itemsize=1) if parents else None
 
-    def _vjp(self) -> list[tuple[Node, Ghost]]:
+    def _vjp(self) -> list[tuple[Node, Ghost | Placed]]:
         self.memory.doing = f"{self._op}, backward"
         arrived = self.memory.arrived
         if callable(self.rules):
@@ -108,12 +109,12 @@ class GhostNode(Node):
                 if s is not None
                 for one in (s if isinstance(s, list) else (s,))
             ]
-        contributions = []
+        contributions: list[tuple[Node, Ghost | Placed]] = []
         for parent, rule in zip(self._prev, self.rules, strict=True):
             if rule is None:
                 continue
             if isinstance(rule, Placing) and parent.grad is not None and (parent._prev or parent in arrived):
-                contributions.append((parent, _PLACED))
+                contributions.append((parent, Placed()))
                 continue
             if not parent._prev:
                 arrived.add(parent)
