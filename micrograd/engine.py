@@ -74,6 +74,11 @@ class Value(Node):
             if observers:
                 made(self)
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "grad" in cls.__dict__:  # of its own, a property for example
+            cls._grad = cls.__dict__["grad"]
+
     def __getstate__(self) -> Any:
         fields, slots = super().__getstate__()
         return fields, {**slots, "_scope": None}  # a copy was made nowhere
@@ -222,10 +227,10 @@ Value._grad = Value.grad  # the same slot: reading `grad` does no more here
 _new = object.__new__
 
 
-def _result(data: float, operands: tuple[Value, ...], op: str, local: tuple[float, ...] | None) -> Value:
-    """The node of an operation, from floats and Values: as `Value(...)` makes it, in half the time."""
+def _result(data: Number, operands: tuple[Value, ...], op: str, local: tuple[float, ...] | None) -> Value:
+    """The node of an operation on Values: as `Value(...)` makes it, in half the time."""
     out = _new(Value)
-    out.data = data
+    out.data = data if type(data) is float else _to_float(data)  # somebody may have set an operand's to what is none
     out.grad = _NOT_REACHED
     out._prev = operands
     out._op = op
@@ -240,7 +245,7 @@ def _result(data: float, operands: tuple[Value, ...], op: str, local: tuple[floa
 
 def _constant(x: Number) -> Value:
     """A number as an operand."""
-    return _result(x if type(x) is float else _to_float(x), (), "", None)
+    return _result(x, (), "", None)
 
 
 def _to_float(x: Any) -> float:

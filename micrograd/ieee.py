@@ -63,4 +63,4 @@ def sigmoid(x: float) -> float:
 
 def sign(x: float) -> float:
     """-1, 0 at 0, or 1; nan for nan."""
-    return x if x != x else float((x > 0.0) - (x < 0.0))
+    return x if x != x else float(x > 0.0) - float(x < 0.0)

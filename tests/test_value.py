@@ -345,3 +345,24 @@ def test_relu_lets_nothing_through_where_it_is_shut():
     x = Value(-1.0)
     x.relu().sqrt().backward()  # d sqrt(y)/dy at 0 is inf
     assert x.grad == 0.0
+
+
+class Watched(Value):
+    """Notes what its gradient becomes."""
+
+    @property
+    def grad(self):
+        return self.became[-1]
+
+    @grad.setter
+    def grad(self, gradient):
+        self.__dict__.setdefault("became", []).append(gradient)
+
+
+def test_a_gradient_of_a_subclass_is_read_and_written_in_its_way():
+    x = Watched(3.0)
+    y = x * x + x
+    y.backward()
+    assert x.became == [0.0, 1.0, 4.0, 7.0]
+    y.backward()
+    assert x.grad == 14.0

@@ -40,6 +40,22 @@ def test_numbers_become_floats(x):
     assert v.data == float(x)
 
 
+@pytest.mark.parametrize("x", [2, Fraction(1, 3), np.float32(0.1), np.float64(0.1), np.int64(2)], ids=kind)
+def test_numbers_set_as_data_go_no_further_than_the_node(x):
+    v = Value(1.0)
+    v.data = x
+    for made in (v * 2.0, -v, v.relu(), abs(v), v.exp()):
+        assert type(made.data) is float
+
+
+def test_what_is_no_number_is_refused_by_the_first_operation_on_it():
+    v = Value(1.0)
+    v.data = np.array([1.0, 2.0])
+    for function in (lambda: v * 2.0, lambda: v + v, lambda: -v):
+        with pytest.raises(TypeError, match="a Value is one number"):
+            function()
+
+
 OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 
 
