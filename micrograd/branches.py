@@ -1,7 +1,7 @@
 """Comparisons of Values: `a < b` is a plain bool and leaves no node, so a graph does not show what hung on it.
 
-The comparisons of a thread inside `with recorded() as seen` are noted in `seen`; those outside leave no more behind
-than the fact that there was one. `micrograd.script` writes what it recorded as guards.
+The comparisons of a thread inside `with recorded() as seen` are noted in `seen`; others leave no more behind than the
+fact that there was one. `micrograd.script` writes what it recorded as guards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class BranchChanged(RuntimeError):
 
 
 _recording: dict[int, list[Comparison]] = {}  # by thread
-_unrecorded: list[None] = []  # holds one item once a comparison was made that nobody recorded
+_made: list[None] = []  # holds one item once a comparison was made, recorded or not: a graph can outlive its record
 
 
 def compared(left: Any, sign: str, right: Any, outcome: bool) -> bool:
@@ -28,14 +28,14 @@ def compared(left: Any, sign: str, right: Any, outcome: bool) -> bool:
     seen = _recording.get(get_ident()) if _recording else None
     if seen is not None:
         seen.append((left, sign, right, outcome))
-    elif not _unrecorded:
-        _unrecorded.append(None)
+    if not _made:
+        _made.append(None)
     return outcome
 
 
-def any_unrecorded() -> bool:
-    """Whether Values have been compared in this process outside of `recorded`."""
-    return bool(_unrecorded)
+def any_made() -> bool:
+    """Whether Values have been compared in this process."""
+    return bool(_made)
 
 
 @contextmanager

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import importlib.util
 import inspect
 import linecache
 import math
 import operator
+import pickle
 import random
 import struct
 import threading
 import traceback
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -235,10 +239,13 @@ def test_comparisons_of_constants_are_no_guards() -> None:
 
 
 def test_a_graph_alone_is_enough_where_nothing_was_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branches, "_unrecorded", [])
+    monkeypatch.setattr(branches, "_made", [])
     a = Value(2.0)
-    script(lambda: max(a * 2, a), [a])  # which is watched
     assert script(a * 2, [a])(3.0) == (6.0, [2.0])
+    kept = []
+    script(lambda: kept.append(max(a * 2, a)) or kept[0], [a])
+    with pytest.raises(ValueError, match="Values were compared"):  # for another script, which does not know of them
+        script(kept[0], [a])
 
 
 def test_comparisons_of_other_threads_are_not_the_functions() -> None:
@@ -278,6 +285,24 @@ def test_a_batch_is_as_one_by_one() -> None:
     one_by_one = [replayed(*map(float, row)) for row in batch.T]
     np.testing.assert_allclose(loss, [x for x, _ in one_by_one], rtol=1e-14)
     np.testing.assert_allclose(gradients, np.array([g for _, g in one_by_one]).T, rtol=1e-13)
+
+
+def test_powers_of_arrays_are_those_of_floats_at_hard_points() -> None:
+    for n in EXPONENTS:
+        for function in (lambda a, n=n: a**n, lambda a, n=n: a ** Value(float(n))):
+            a = Value(0.5)
+            replayed = script(lambda a=a, function=function: function(a), [a])
+            loss, (gradient,) = replayed(np.array(HARD))
+            expected = [replayed(x) for x in HARD]
+            for found, exact in zip((*loss, *gradient), [x for x, _ in expected] + [g for _, (g,) in expected]):
+                np.testing.assert_allclose(found, exact, rtol=1e-14)
+                assert np.signbit(found) == np.signbit(exact) or exact != exact, n
+
+
+def test_a_batch_in_a_matrix_is_taken_by_element() -> None:
+    a, b = Value(2.0), Value(3.0)
+    matrix = np.array([[1.0, 2.0], [3.0, 4.0]]).view(np.matrix)
+    assert script(lambda: a * b, [a, b])(matrix, matrix)[0].tolist() == [[1.0, 4.0], [9.0, 16.0]]
 
 
 def test_gradients_have_the_shape_of_the_batch() -> None:
@@ -347,6 +372,38 @@ def test_numbers_of_other_kinds_are_floats() -> None:
     assert replayed(a, b)[0] == 6.0
 
 
+def test_data_of_another_kind_is_a_float_to_a_script() -> None:
+    a, c = Value(2.0), Value(1.0)
+    for number in (np.float64(3.0), 3, np.float32(3.0)):
+        c.data = number
+        replayed = script(lambda: a * c + c / c + abs(c), [a])
+        assert replayed(a) == (10.0, [3.0])
+        loss, gradients = script(lambda: a * c, [a, c])(a, c)
+        assert [type(x) for x in (loss, *gradients)] == [float] * 3
+
+
+def test_any_label_can_be_given_by_name() -> None:
+    leaves = [Value(2.0, label=label) for label in ("self", "inputs", "named", "x", "name")]
+    replayed = script(lambda: sum(leaves), leaves)
+    assert replayed(self=1.0, inputs=2.0, named=3.0, x=4.0, name=np.float32(5.0))[0] == 15.0
+
+
+def test_a_script_is_copied_and_pickled_as_its_text_and_keeps_no_graph() -> None:
+    a = Value(2.0, label="a")
+    root = a
+    for _ in range(3000):  # more than pickle goes down
+        root = root * 1.0 + 1.0
+    node = weakref.ref(root)
+    replayed = script(root, [a], no_branches=True)
+    del root
+    gc.collect()
+    assert node() is None
+    for again in (pickle.loads(pickle.dumps(replayed)), copy.deepcopy(replayed)):
+        assert again(2.0) == replayed(2.0) == (3002.0, [1.0])
+        assert again(np.array([1.0]))[0].tolist() == [3001.0]
+        assert again.names == ("a",)
+
+
 # -- refusals --------------------------------------------------------------------------------------------------------
 
 
@@ -354,6 +411,11 @@ def of_ones_own(x: Value) -> Value:
     out = Value(x.data, (x,), "mine")
     out._backward = lambda: None
     return out
+
+
+class OfOnesOwn(Value):
+    def _vjp(self) -> list[Any]:
+        return [(self._prev[0], 5.0 * self.grad)]
 
 
 A = Value(2.0, label="a")
@@ -366,6 +428,8 @@ A = Value(2.0, label="a")
         (lambda: Value(1.0, (A,), "erf", local=(1.0,)), [A], "no line for the 'erf' of 1.0: it is an operation"),
         (lambda: Value(1.0, (A,), "tanh", local=(1.0,)), [A], "operation of your own called 'tanh'"),
         (lambda: Value(1.0, (A, A), "tanh", local=(1.0, 1.0)), [A], "no line for the 'tanh'"),
+        (lambda: Value(4.0, (A, A), "+", local=(1.0,)), [A], "operation of your own called '\\+'"),
+        (lambda: OfOnesOwn(-2.0, (A,), "neg", local=(-1.0,)), [A], "its rule is a function of your own"),
         (lambda: Value(2.0) * 3, [A], "depends on none of the inputs"),
         (lambda: A * 3, [A * 2], "inputs are leaves, and at place 0 stands the '\\*' of 4.0"),
         (lambda: A * 3, [A, A], "stands twice in inputs: 'a' = the leaf 2.0"),
@@ -403,11 +467,13 @@ def test_data_changed_since_is_refused() -> None:
         ((1.0, "2"), "input b: .*the string '2'"),
         ((1.0, [2.0]), "input b: .*a list: numpy.array of it is a batch"),
         ((np.ones(2), (2.0, 3.0)), "input b: .*a tuple: numpy.array of it is a batch"),
+        ((1.0, 10**400), "input b: .*too large"),
+        ((1.0, np.ma.array([1.0, 2.0], mask=[0, 1])), "input b: got a masked array"),
         ((np.ones(2), np.ones(3)), r"do not broadcast to one: \(2,\), \(3,\)"),
         ((np.ones(2), np.array(["x"])), "input b: an array of numbers is wanted"),
     ],
 )
 def test_a_call_says_what_it_takes(inputs: tuple[Any, ...], message: str) -> None:
     a, b = Value(2.0, label="a"), Value(3.0, label="b")
-    with pytest.raises((TypeError, ValueError), match=message):
+    with pytest.raises((TypeError, ValueError, OverflowError), match=message):
         script(lambda: a * b, [a, b])(*inputs)

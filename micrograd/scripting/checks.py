@@ -62,13 +62,14 @@ def check_nodes(order: Iterable[Node]) -> None:
             if node._closure is not None:
                 raise ValueError(f"{_called(node)} has a _backward of its own, which a script cannot call")
             continue
-        if node._closure is not None or node._local is None:
+        if node._closure is not None or node._local is None or type(node)._vjp is not Value._vjp:
             raise ValueError(f"script() knows no line for {_called(node)}: its rule is a function of your own")
         found = rule(node._op, [parent.data for parent in node._prev])
         if found is None:
             raise ValueError(f"script() knows no line for {_called(node)}: it is an operation of your own")
         again = found.again(*(Value(parent.data) for parent in node._prev))
-        if not (_same(again.data, node.data) and all(map(_same, again._local or (), node._local))):
+        ours, theirs = (again.data, *(again._local or ())), (node.data, *node._local)
+        if not (len(ours) == len(theirs) and all(map(_same, ours, theirs))):
             raise ValueError(
                 f"{_called(node)} is not what its operation makes of its operands: either data was changed after the "
                 "graph was built (build it again, or give script() the function that does), or it is an operation of "

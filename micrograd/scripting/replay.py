@@ -28,6 +28,8 @@ class Script:
     function       what the text defines, for floats alone: a call of it checks nothing
     names          the parameters, in the order of the inputs
 
+    It holds no node of the graph, and can be pickled: what a copy gets is the text.
+
     Inputs are given in their order or by name. Floats give the bits of a backward pass through the graph. Arrays
     that broadcast to one shape, (batch,) for example, give a loss and gradients of that shape: those of each
     element by itself, so that `.sum(0)` of a gradient is the one of the batch's sum. NumPy's functions may differ
@@ -37,21 +39,17 @@ class Script:
     that do not fit, BranchChanged where a comparison comes out otherwise than when the script was written.
     """
 
-    def __init__(self, listing: Listing) -> None:
-        self._listing = listing
-        self.names = tuple(listing.names[x] for x in listing.inputs)
-        self.source = source(listing)
-        self.function: Function = _compiled(self.source)
-        self._array_source: str | None = None
+    def __init__(self, names: tuple[str, ...], source: str, array_source: str) -> None:
+        self.names = names
+        self.source = source
+        self.array_source = array_source
+        self.function: Function = _compiled(source)
         self._array_function: Function | None = None
 
-    @property
-    def array_source(self) -> str:
-        if self._array_source is None:
-            self._array_source = source(self._listing, arrays=True)
-        return self._array_source
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.names, self.source, self.array_source)
 
-    def __call__(self, *inputs: Any, **named: Any) -> tuple[Any, list[Any]]:
+    def __call__(self, /, *inputs: Any, **named: Any) -> tuple[Any, list[Any]]:
         if named or not _FLOAT.issuperset(map(type, inputs)):
             return self._converted(inputs, named)
         return self.function(*inputs)
@@ -99,12 +97,12 @@ def script(
     """
     leaves, names = checked_inputs(inputs)
     seen: list[branches.Comparison] = []
-    if callable(loss):
+    if callable(loss) and not isinstance(loss, Value):
         with branches.recorded() as seen:
             root = check_root(loss())
     else:
         root = check_root(loss)
-        if branches.any_unrecorded() and not no_branches:
+        if branches.any_made() and not no_branches:
             raise ValueError(
                 "Values were compared in this program, and a graph does not show what hung on it: give script() the "
                 "function that builds the graph, which it can watch, or say no_branches=True if nothing did"
@@ -114,7 +112,8 @@ def script(
         raise ValueError(
             "the result depends on none of the inputs: does the function make its own, in place of using those?"
         )
-    return Script(listing)
+    parameters = tuple(listing.names[x] for x in leaves)
+    return Script(parameters, source(listing), source(listing, arrays=True))
 
 
 def _compiled(text: str) -> Function:
@@ -134,9 +133,9 @@ def _to_number(x: Any, name: str) -> float:
         kind = type(x).__name__
         raise TypeError(f"{name}: a number or an array is wanted, got a {kind}: numpy.array of it is a batch")
     try:
-        return x.data if isinstance(x, Value) else _to_float(x)
-    except TypeError as error:
-        raise TypeError(f"{name}: {error}") from None
+        return _to_float(x.data if isinstance(x, Value) else x)
+    except (TypeError, OverflowError) as error:
+        raise type(error)(f"{name}: {error}") from None
 
 
 def _to_array(x: Any, name: str) -> Any:
@@ -145,7 +144,9 @@ def _to_array(x: Any, name: str) -> Any:
         return _to_number(x, name)
     if x.dtype.kind not in "biuf":
         raise TypeError(f"{name}: an array of numbers is wanted, got one of dtype {x.dtype}")
-    return x.astype(numpy.float64, copy=False)
+    if isinstance(x, numpy.ma.MaskedArray):
+        raise TypeError(f"{name}: got a masked array, whose mask would be lost: fill it, or take what is not masked")
+    return numpy.asarray(x, dtype=numpy.float64)  # of a matrix, too, whose * is another one
 
 
 def _common_shape(inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:

@@ -96,17 +96,19 @@ def _to_the_power(exponent: str) -> Rule | None:
         n = float(exponent)
     except ValueError:
         return None
+    of_arrays = None
     if n == 0.0:
         sent = "0.0"
     elif n == 1.0:
         sent = "{g}"
     elif n == 2.0:
         sent = "2.0 * {a} * {g}"
+        of_arrays = ("{a} * {a}", (sent,))
     else:
         sent = f"{number(n)} * power({{a}}, {number(n - 1.0)}) * {{g}}"
-    return Rule(lambda a: a**n, f"power({{a}}, {number(n)})", (sent,))
+    return Rule(lambda a: a**n, f"power({{a}}, {number(n)})", (sent,), of_arrays)
 
 
 def number(x: float) -> str:
     """A float as source: what `repr` writes, with `inf` and `nan` as names."""
-    return "nan" if math.isnan(x) else repr(x)
+    return "nan" if math.isnan(x) else repr(float(x))  # somebody may have set `data` to a number of another kind

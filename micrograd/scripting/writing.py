@@ -18,6 +18,7 @@ from micrograd.scripting.rules import Rule, number, rule
 FUNCTION = "loss_and_gradients"
 
 _FROM = {"math": {"inf", "nan", "tanh"}, "micrograd.branches": {"BranchChanged"}}  # all others: micrograd.ieee
+_IN_NUMPY = {"power": "float_power as power"}  # its own `power` takes **0.5 for a square root: -0.0 of -0.0
 _PASSED_ON = {"+": (0, 1), "-": (0,)}
 """The operations, with the places of the operands, that send their gradient on as it is."""
 
@@ -253,6 +254,6 @@ def _imports(lines: Sequence[str], arrays: bool) -> list[str]:
     for word in sorted(used):
         module = next((m for m, words in _FROM.items() if word in words), "micrograd.ieee")
         if arrays and module != "micrograd.branches":
-            module = "numpy"
+            module, word = "numpy", _IN_NUMPY.get(word, word)
         groups.setdefault(module, []).append(word)
     return [f"from {module} import {', '.join(words)}" for module, words in sorted(groups.items())]
