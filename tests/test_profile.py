@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 from collections import Counter
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -312,6 +313,25 @@ def test_a_rule_that_fails_leaves_nothing_either():
 def test_bad_input(given, settings, error, told):
     with pytest.raises(error, match=told.replace("(", r"\(")):
         viz.profile(given, **settings)
+
+
+@pytest.mark.parametrize("kind", ["values", "tensors", "lean"])
+def test_a_function_that_goes_backward_itself_is_refused(kind):
+    a = Value(2.0) if kind == "values" else Tensor(2.0, requires_grad=True)
+
+    def step():
+        loss = a * a
+        loss.backward()
+        return loss
+
+    def beside():
+        (a * a).backward()
+        return a * 3
+
+    with tensorgrad.lean_graph() if kind == "lean" else nullcontext():
+        with pytest.raises(UserError, match="leave backward"):
+            viz.profile(step, repeats=1)
+        assert sum(group.calls for group in viz.profile(beside, repeats=1).by_op())
 
 
 def test_a_loss_of_several_elements_takes_its_seed():

@@ -11,6 +11,7 @@ from micrograd.scopes import Scope, scope
 from tensorgrad import lean, random
 from tensorgrad.gate import unseen_pass
 from tensorgrad.node import ArrayNode
+from tensorgrad.versions import clock
 from viz.errors import UserError
 from viz.passes import empty_gradients
 from viz.profiling import record
@@ -42,7 +43,7 @@ def profile(loss_fn: Callable[[], Any], *, repeats: int = 5, model: Any = None, 
     so do those that a checkpoint computes again, which are told apart. Other threads do not.
 
     Raises what `loss_fn` and its backward pass raise; TypeError for what is no function, or returns no node; UserError
-    for a loss without a graph, and for settings that make no sense.
+    for a loss without a graph or from which `loss_fn` goes backward itself, and for settings that make no sense.
     """
     _check(loss_fn, repeats)
     state = random.get_rng_state()
@@ -95,8 +96,20 @@ def _graph(loss: Any, gradient: Any) -> tuple[Node, Any, list[Node]]:
         )
     if not loss._prev:
         raise UserError("profile: the function returned a leaf, which no operation made: return the loss")
+    if _has_sent(loss):
+        raise UserError(
+            "profile: the function has gone backward from the loss already, which would count as forward: leave "
+            "backward() and the optimizer's step out and return the loss; the backward pass is run for you"
+        )
     root: Node = lean.in_graph(loss) if isinstance(loss, ArrayNode) else loss
     return root, loss._seed(gradient), topological_order(root)
+
+
+def _has_sent(loss: Node) -> bool:
+    """Whether a backward pass from here was the last one."""
+    if isinstance(loss, ArrayNode):
+        return any(root() is loss for root in clock.last_roots or ())
+    return bool(loss.grad)
 
 
 def _run(loss_fn: Callable[[], Any], gradient: Any) -> float:
