@@ -1,4 +1,5 @@
-"""Rules of operations that read some elements of their operand: what they send is zero everywhere else."""
+"""Rules of operations that read some elements of their operand, as a slice or rows of a table do: what they send is a
+scatter of the result's gradient, zero everywhere else."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ class Placing:
     of three parts of an array only the first has zeros made, and a few rows of a long table cost a few rows.
 
     make  from the gradient of the result to a new array
-    add   (total, g) adds to `total`, in place, what `make(g)` would be
+    add   (total, g) adds to `total`, in place, what `make(g)` would be (a scatter-add), to the same bits
     """
 
     __slots__ = ("add", "make")
