@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,10 @@ _MOST = 2**31 - 1  # an int
 def raise_thresholds() -> None:
     """Bring glibc to where it would be after the first array of 32 MiB was freed: what is smaller is used again from
     then on, and up to 64 MiB of the heap's end stay. No page is touched. Other allocators take no notice, and nor does
-    glibc where MALLOC_MMAP_THRESHOLD_ or MALLOC_TRIM_THRESHOLD_ is set: those are the user's."""
-    np.empty(_RAISED - 8192, np.uint8)  # 8 KiB less, since the block has a header and ends with a page
+    glibc where MALLOC_MMAP_THRESHOLD_ or MALLOC_TRIM_THRESHOLD_ is set: those are the user's. Where the process may not
+    have 32 MiB more (`ulimit -v`), all stays as it is."""
+    with suppress(MemoryError):
+        np.empty(_RAISED - 8192, np.uint8)  # 8 KiB less, since the block has a header and ends with a page
 
 
 def keep_freed_memory(keep: bool = True) -> bool:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from tensorgrad import allocator
@@ -51,3 +52,11 @@ def test_where_there_is_no_glibc_nothing_is_done(monkeypatch):
 def test_keep_is_true_or_false(keep):
     with pytest.raises(TypeError, match="keep is True or False"):
         allocator.keep_freed_memory(keep)
+
+
+def test_where_memory_is_short_all_stays_as_it_is(monkeypatch):
+    def none_left(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(np, "empty", none_left)
+    allocator.raise_thresholds()

@@ -38,19 +38,21 @@ READS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("name", READS)
-def test_added_in_place_it_is_the_contribution_itself(name: str, order: str):
+def test_added_in_place_it_is_the_contribution_itself(name: str, order: str, dtype: type):
     rng = np.random.default_rng(0)
-    x = Tensor(np.asarray(rng.normal(size=(5, 4)), order=order), requires_grad=True)
+    x = Tensor(np.asarray(rng.normal(size=(5, 4)), dtype, order=order), requires_grad=True)
     out = READS[name](x)
     (rule,) = out._rules
     assert type(rule) is Placing
-    g = rng.normal(size=out.shape)
-    total = np.asarray(rng.normal(size=(5, 4)), order=order)
-    expected = total + rule(g)
-    rule.add(total, g)
-    assert np.array_equal(total, expected)  # bit for bit: whoever watches a pass sees the sums of one that runs unseen
+    for _ in range(4):
+        g = rng.normal(size=out.shape).astype(dtype)
+        total = np.asarray(rng.normal(size=(5, 4)), dtype, order=order)
+        expected = total + rule(g).astype(dtype)  # as the gate does
+        rule.add(total, g)
+        assert np.array_equal(total, expected)  # to the bit: whoever watches a pass sees the sums of one that is unseen
 
 
 @pytest.mark.parametrize("name", READS)

@@ -100,14 +100,15 @@ def write_in(total: np.ndarray, key: Key, g: np.ndarray) -> None:
     elif key.view is None and _single_axis(key.arrays) == 0:
         add_rows(total, key.arrays[0], g)
     else:
-        total += written(total.shape, key, g)
+        total += written(total.shape, key, g).astype(total.dtype, copy=False)  # rounded as a contribution is
 
 
 def add_rows(total: np.ndarray, where: np.ndarray, g: np.ndarray) -> None:
     """Add to `total`, in place, what `scattered` would make for the rows `where`. What comes for one row is added up
     before it gets there, as it would be in an array of zeros."""
     rows, place = np.unique(np.where(where < 0, where + len(total), where), return_inverse=True)
-    total[rows] += scattered((len(rows), *total.shape[1:]), (place,), g)
+    sent = scattered((len(rows), *total.shape[1:]), (place,), g)
+    total[rows] += sent.astype(total.dtype, copy=False)  # rounded as a contribution is
 
 
 def scattered(shape: tuple[int, ...], arrays: tuple[Any, ...], g: np.ndarray) -> np.ndarray:
