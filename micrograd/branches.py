@@ -40,7 +40,8 @@ def any_made() -> bool:
 
 @contextmanager
 def recorded() -> Iterator[list[Comparison]]:
-    """Note this thread's comparisons in the list that this gives; one inside another notes for itself alone."""
+    """Note this thread's comparisons in the list that this gives. What one inside another has noted is added to the
+    outer one's at its end."""
     thread = get_ident()
     seen: list[Comparison] = []
     outer = _recording.get(thread)

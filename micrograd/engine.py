@@ -76,8 +76,7 @@ class Value(Node):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "grad" in cls.__dict__:  # of its own, a property for example
-            cls._grad = cls.__dict__["grad"]
+        cls._grad = cls.grad  # which may be a property of its own
 
     def __getstate__(self) -> Any:
         fields, slots = super().__getstate__()

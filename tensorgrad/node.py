@@ -257,15 +257,9 @@ class ArrayNode(Node):
         rules = self._rules
         arrived = None if checks.enabled() else _mode.arrived
         if type(rules) is not tuple:
-            pairs = zip(self._prev, rules(g), strict=True)
-            sent = [(parent, s) for parent, s in pairs if s is not None and parent._requires_grad]
-            if arrived is not None:
-                arrived.update([parent for parent, _ in sent if not parent._prev])
-            return [delivered(self, parent, one) for parent, s in sent for one in (s if type(s) is Several else (s,))]
+            return self._sent_jointly(rules(g), arrived)
         if self._live is not None or self._op in SELECTING:
-            pairs = [(p, rule) for p, rule in zip(self._prev, rules, strict=True) if rule is not None]
-            screened = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if p._requires_grad])
-            return [(parent, gate(self, parent, s)) for parent, s in screened]
+            return self._screened(rules, g)
         contributions: list[Any] = []
         for parent, rule in zip(self._prev, rules):  # as many, by `record`; strict= would take a third of the time here
             if rule is None or not parent._requires_grad:  # it may have been frozen since
@@ -280,6 +274,20 @@ class ArrayNode(Node):
                     arrived.add(parent)
             contributions.append((parent, gate(self, parent, rule(g))))
         return contributions
+
+    def _sent_jointly(self, sent: Sequence[Any], arrived: set[ArrayNode] | None) -> list[tuple[Node, np.ndarray]]:
+        """The contributions of a joint rule."""
+        pairs = zip(self._prev, sent, strict=True)
+        kept = [(parent, s) for parent, s in pairs if s is not None and parent._requires_grad]
+        if arrived is not None:
+            arrived.update([parent for parent, _ in kept if not parent._prev])
+        return [delivered(self, parent, one) for parent, s in kept for one in (s if type(s) is Several else (s,))]
+
+    def _screened(self, rules: tuple[Rule | None, ...], g: np.ndarray) -> list[tuple[Node, np.ndarray]]:
+        """The contributions where branches are selected, here or above: see `selection`."""
+        pairs = [(p, rule) for p, rule in zip(self._prev, rules, strict=True) if rule is not None]
+        screened = selection.screened(self, [(p, rule(g), rule) for p, rule in pairs if p._requires_grad])
+        return [(parent, gate(self, parent, s)) for parent, s in screened]
 
     def _check_unchanged(self) -> None:
         """Raise ChangedError if an array that the rules hold was changed in place since they were made, or the data of

@@ -347,7 +347,7 @@ def test_relu_lets_nothing_through_where_it_is_shut():
     assert x.grad == 0.0
 
 
-class Watched(Value):
+class Watching:
     """Notes what its gradient becomes."""
 
     @property
@@ -359,8 +359,17 @@ class Watched(Value):
         self.__dict__.setdefault("became", []).append(gradient)
 
 
-def test_a_gradient_of_a_subclass_is_read_and_written_in_its_way():
-    x = Watched(3.0)
+class Watched(Value):
+    grad = Watching.grad
+
+
+class Mixed(Watching, Value):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Watched, Mixed])
+def test_a_gradient_of_a_subclass_is_read_and_written_in_its_way(kind: type[Value]):
+    x = kind(3.0)
     y = x * x + x
     y.backward()
     assert x.became == [0.0, 1.0, 4.0, 7.0]

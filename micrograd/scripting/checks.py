@@ -49,9 +49,10 @@ def check_root(root: Any) -> Value:
 
 
 def check_nodes(order: Iterable[Node]) -> None:
-    """Raise where a node is none that the engine's own operations make from its operands, or does more than they do.
+    """Raise TypeError for a node that is no Value, ValueError for one that an operation or a rule of the user's has
+    made, or that has a hook.
 
-    Every node is made again and compared: so a user's operation is found that has the name of one of the engine's.
+    Every node is computed again and compared: so a user's operation is found that has the name of one of the engine's.
     """
     for node in order:
         if not isinstance(node, Value):

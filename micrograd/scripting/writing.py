@@ -38,6 +38,7 @@ class Listing:
     inside    the nodes without a line of their own, each with the sum in whose line it stands
     names     of the nodes that have a variable
     baked     the numbers of the leaves that are constants, of which `constants` have a name
+    seen      the comparisons of which an operand depends on an input
 
     Raises what `check_nodes` does.
     """
