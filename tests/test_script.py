@@ -386,6 +386,17 @@ def test_any_label_can_be_given_by_name() -> None:
     leaves = [Value(2.0, label=label) for label in ("self", "inputs", "named", "x", "name")]
     replayed = script(lambda: sum(leaves), leaves)
     assert replayed(self=1.0, inputs=2.0, named=3.0, x=4.0, name=np.float32(5.0))[0] == 15.0
+    with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
+        replayed(self=1.0, inputs=2.0, named=3.0, x=4.0, y=5.0)
+    with pytest.raises(TypeError, match="multiple values for argument 'self'"):
+        replayed(1.0, self=1.0, inputs=2.0, named=3.0, x=4.0)
+
+
+def test_inputs_by_name_are_put_in_order_in_linear_time() -> None:
+    leaves = {f"p{i}": Value(1.0) for i in range(5)}
+    replayed = script(lambda: sum(leaves.values()), leaves)
+    replayed.function = lambda *inputs: inputs  # one that took them by name would look for each among all
+    assert replayed(0.0, p4=4.0, p3=3.0, p2=2.0, p1=1.0) == (0.0, 1.0, 2.0, 3.0, 4.0)
 
 
 def test_a_script_is_copied_and_pickled_as_its_text_and_keeps_no_graph() -> None:

@@ -61,6 +61,9 @@ class Script:
         return f"<Script of {', '.join(self.names)}: {self.source.count(chr(10))} lines>"
 
     def _converted(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, list[Any]]:
+        rest = self.names[len(inputs) :]
+        if named and named.keys() == set(rest):  # else the function says what is wrong
+            inputs, named = (*inputs, *map(named.__getitem__, rest)), {}  # Python looks for each name among all
         numpy: Any = sys.modules.get("numpy")  # without it nobody has an array
         arrays = numpy is not None and any(isinstance(x, numpy.ndarray) for x in (*inputs, *named.values()))
         convert = _to_array if arrays else _to_number
@@ -90,7 +93,7 @@ def script(
     relu and abs replay right on either side. Comparisons of Values, as in `if`, `max` and `sorted`, leave nothing in a
     graph: a function's are recorded, and become lines that raise BranchChanged where one comes out otherwise. Of a
     root nobody can tell, so it is refused once Values have been compared. A branch that hangs on a number read from
-    `.data` cannot be seen: what the function did with it is replayed.
+    `.data`, or on a comparison in a thread of the function's own, cannot be seen: what the function did is replayed.
 
     Raises ValueError for operations, rules and hooks of the user's own, for inputs of which the graph has none, and
     where comparisons cannot be known; TypeError for what is no Value.
