@@ -200,7 +200,6 @@ def _elsewhere(name: str, but: str) -> str:
 
 
 def _similar(name: str, names: Any) -> str:
-    near = import_module("difflib").get_close_matches(
-        name, [n for n in names if not n.startswith("_")], n=1, cutoff=0.8
-    )
+    difflib = import_module("difflib")  # not at the top: only who misses a name needs it
+    near = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], n=1, cutoff=0.8)
     return f": the nearest is {near[0]!r}" if near else ": torch may have it, this package does not"

@@ -57,7 +57,7 @@ def trunc_normal_(
     sign = -1.0 if low > 0 else 1.0
     if sign < 0:
         low, high = -high, -low
-    law = import_module("statistics").NormalDist()
+    law = import_module("statistics").NormalDist()  # not at the top: few draw truncated
     shares = rng.uniform(law.cdf(low), law.cdf(high), _float_shape("trunc_normal_", tensor))
     np.clip(shares, np.finfo(float).tiny, 1 - 2**-53, out=shares)  # of 0 and 1 the inverse is infinite
     deviates = np.array([law.inv_cdf(share) for share in shares.ravel().tolist()]).reshape(shares.shape)

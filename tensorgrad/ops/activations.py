@@ -43,7 +43,7 @@ def sigmoid(x: Operand) -> Tensor:
     out = np.asarray(_logistic(a))
 
     def rule(g: np.ndarray) -> np.ndarray:
-        slope = np.asarray(1 - out)
+        slope = np.asarray(1 - out)  # of 0-d arrays NumPy makes bare numbers, which nothing can be written into
         slope *= out
         slope *= g
         return slope
@@ -89,7 +89,7 @@ def silu(x: Operand) -> Tensor:
         return composed("silu", lambda x: arithmetic.mul(x, sigmoid(x)), x)
 
     def rule(g: np.ndarray) -> np.ndarray:
-        s = np.asarray(_logistic(a))
+        s = _logistic(a)
         slope = np.asarray(1 - s)
         slope *= a
         slope += 1

@@ -134,7 +134,7 @@ def tanh(x: Operand) -> Tensor:
     out = np.asarray(np.tanh(a))
 
     def rule(g: np.ndarray) -> np.ndarray:
-        slope = np.asarray(out * out)
+        slope = np.asarray(out * out)  # of 0-d arrays NumPy makes bare numbers, which nothing can be written into
         np.subtract(1, slope, out=slope)  # in its place: arrays of their own cost a tenth of a network's step
         slope *= g
         return slope

@@ -122,6 +122,7 @@ def _matmul(op: str, x: ArrayNode, y: ArrayNode) -> Tensor:
     a, b = x._data, y._data
     dtype = result_dtype(a, b)
     run = sum_dtype(dtype) if dtype.kind == "f" else dtype
+    # two matrices of one dtype: nothing to broadcast, to cast or to sum, which takes longer than a small product
     if a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0] and run is a.dtype is b.dtype and run.kind == "f":
         out = remembered("matmul", lambda: a @ b, (x, y))
         return record("@", out, (x, lambda g: g @ b.T), (y, lambda g: a.T @ g))

@@ -39,7 +39,6 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     x, w = arrays[:2]
     x_shape, w_shape = shapes[:2]
     n, count, m = x_shape[-1], prod(x_shape[:-1]), prod(w_shape[:-1])
-
     x_rows, w_rows, out_rows = (count, n), (m, n), (count, m)
 
     def compute() -> np.ndarray:
