@@ -60,10 +60,17 @@ def test_every_running_line_stands_in_the_source(make) -> None:
     assert len(lines) == len(contribution_lines(Listing(root, leaves, {}))) - 1  # the seed is no contribution
 
 
+class OfASubclass(Value):
+    def _vjp(self) -> list[tuple[Value, float]]:
+        return [(self._prev[0], 5.0 * self.grad)]
+
+
 def test_what_has_no_script_has_no_variables() -> None:
     a = Value(2.0, label="a")
     own = Value(2.0, (a,), "mine", local=(1.0,))
     assert data_of(step(own * 2.0, names={}).html)["variables"] is None
+    other = OfASubclass(-2.0, (a,), "neg", local=(-1.0,))
+    assert data_of(step(other * 2.0, names={}).html)["variables"] is None
     remove = add_hook(a, lambda g: g)
     assert data_of(step(a * 2.0, names={}).html)["variables"] is None
     remove()

@@ -63,7 +63,7 @@ def check_nodes(order: Iterable[Node]) -> None:
             if node._closure is not None:
                 raise ValueError(f"{_called(node)} has a _backward of its own, which a script cannot call")
             continue
-        if node._closure is not None or node._local is None or type(node)._vjp is not Value._vjp:
+        if node._local is None or has_own_rule(node):
             raise ValueError(f"script() knows no line for {_called(node)}: its rule is a function of your own")
         found = rule(node._op, [parent.data for parent in node._prev])
         if found is None:
@@ -76,6 +76,11 @@ def check_nodes(order: Iterable[Node]) -> None:
                 "graph was built (build it again, or give script() the function that does), or it is an operation of "
                 f"your own called {node._op!r}"
             )
+
+
+def has_own_rule(node: Node) -> bool:
+    """Whether the user's code computes what a node sends: a closure, or a subclass."""
+    return node._closure is not None or type(node)._vjp is not Value._vjp
 
 
 def _same(a: float, b: float) -> bool:

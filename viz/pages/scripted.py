@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from micrograd import Value
 from micrograd.backprop import Node, has_hooks
+from micrograd.scripting.checks import has_own_rule
 from micrograd.scripting.names import gradient, identifiers
 from micrograd.scripting.rules import number, rule
 from micrograd.scripting.writing import contribution_line
@@ -53,7 +54,7 @@ def lines(
 
 def _can_be_written(node: Node, known: dict[tuple[str, int], bool]) -> bool:
     """Whether a script has a line for a node; `known` remembers for which operations there is one."""
-    if not isinstance(node, Value) or node._closure is not None or has_hooks(node):
+    if not isinstance(node, Value) or has_own_rule(node) or has_hooks(node):
         return False
     operation = node._op, len(node._prev)
     if operation not in known:
