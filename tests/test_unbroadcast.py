@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensorgrad.errors import ShapeError
-from tensorgrad.node import unbroadcast
+from tensorgrad.shapes import unbroadcast
 
 SHAPES = [shape for n in range(5) for shape in product((1, 2, 3), repeat=n)]
 

@@ -16,7 +16,7 @@ import tensorgrad
 from micrograd import Value
 from micrograd.backprop import Node, topological_order
 from tensorgrad import Tensor
-from tensorgrad.node import unbroadcast
+from tensorgrad.shapes import unbroadcast
 from tensorgrad.utils.checkpoint import checkpoint
 from viz.graph import sent_by_slot
 from viz.words import EVERY, LOCAL, PROSE, WHOLE, contribution, entry, formula, local_derivative
