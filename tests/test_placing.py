@@ -14,7 +14,7 @@ import viz
 from micrograd.backprop import chain_rule
 from tensorgrad import Tensor
 from tensorgrad.ops import keys
-from tensorgrad.placing import Placing
+from tensorgrad.placing import Placed, Placing
 from tensorgrad.utils.checkpoint import checkpoint
 
 ROWS = np.array([[3, 0, 3], [1, 3, 0]])
@@ -51,7 +51,10 @@ def test_added_in_place_it_is_the_contribution_itself(name: str, order: str, dty
         g = rng.normal(size=out.shape).astype(dtype)
         total = np.asarray(rng.normal(size=(5, 4)), dtype, order=order)
         expected = total + rule(g).astype(dtype)  # as the gate does
+        shared = total.view() + Placed(rule, g)
         rule.add(total, g)
+        assert shared.dtype == dtype
+        assert np.array_equal(shared, expected)
         assert np.array_equal(total, expected)  # to the bit: whoever watches a pass sees the sums of one that is unseen
 
 
