@@ -49,5 +49,5 @@ class Placed:
         return gradient
 
     def array(self) -> np.ndarray:
-        """The contribution itself, in the dtype of the gradient that it was made from: rules may add up in a wider one."""
+        """The contribution itself, in the dtype of the gradient it is made from: a rule may add up in a wider one."""
         return self.rule.make(self.g).astype(self.g.dtype, copy=False)
