@@ -58,7 +58,8 @@ class Script:
         return self.source
 
     def __repr__(self) -> str:
-        return f"<Script of {', '.join(self.names)}: {self.source.count(chr(10))} lines>"
+        names = self.names if len(self.names) <= 8 else (*self.names[:3], "...", self.names[-1])
+        return f"<Script of {', '.join(names)}: {self.source.count(chr(10))} lines>"
 
     def _converted(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, list[Any]]:
         rest = self.names[len(inputs) :]
