@@ -36,7 +36,9 @@ def keep_freed_memory(keep: bool = True) -> bool:
 
     For training with arrays of more than 32 MB: pages are cleared once and not at each step. The process then stays as
     large as it was at its peak, and a little more, since free memory lies in pieces. This is for the whole process,
-    other libraries too. Returns whether the C library lets itself be told: glibc does (Linux); others are left alone.
+    other libraries too; but arrays of some 60 MB and more that are made in threads other than the main one are given
+    back all the same, since glibc keeps each thread's memory in areas of 64 MiB. Returns whether the C library lets
+    itself be told: glibc does (Linux); others are left alone.
 
     Raises TypeError if `keep` is not True or False.
     """
