@@ -76,7 +76,7 @@ class Value(Node):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._grad = cls.grad  # which may be a property of its own
+        cls._grad = cls.grad  # type: ignore[method-assign]  # which may be a property of its own
 
     def __getstate__(self) -> Any:
         fields, slots = super().__getstate__()
@@ -222,7 +222,7 @@ class Value(Node):
         return f"Value(data={self.data}, grad={self.grad})"
 
 
-Value._grad = Value.grad  # the same slot: reading `grad` does no more here
+Value._grad = Value.grad  # type: ignore[method-assign]  # the same slot: reading `grad` does no more here
 _new = object.__new__
 
 

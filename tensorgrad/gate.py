@@ -19,7 +19,7 @@ from tensorgrad.shapes import unbroadcast
 if TYPE_CHECKING:
     from tensorgrad.node import ArrayNode
 
-QUIET = {"divide": "ignore", "over": "ignore", "invalid": "ignore"}
+QUIET: dict[str, Any] = {"divide": "ignore", "over": "ignore", "invalid": "ignore"}
 """For np.errstate: inf and nan are answers here, as in torch, and NumPy does not warn."""
 
 
@@ -44,7 +44,7 @@ class quiet_pass(np.errstate):
         self.before = _mode.quiet, _mode.arrived
         _mode.quiet, _mode.arrived = self.now
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, *exc: Any) -> None:
         _mode.quiet, _mode.arrived = self.before
         super().__exit__(*exc)
 
