@@ -43,11 +43,12 @@ class Placed:
         self.g = g
 
     def __radd__(self, gradient: Any) -> Any:
-        if gradient.base is not None or not gradient.flags.writeable:  # another node may hold it too
-            return gradient + self.array()
+        shared = gradient.base is not None or not gradient.flags.writeable  # another node may hold it too
+        if shared or gradient.dtype != self.g.dtype:  # that of data which were replaced since
+            return gradient + self.array().astype(gradient.dtype, copy=False)
         self.rule.add(gradient, self.g)
         return gradient
 
     def array(self) -> np.ndarray:
-        """The contribution itself, in the dtype of the gradient it is made from: a rule may add up in a wider one."""
-        return self.rule.make(self.g).astype(self.g.dtype, copy=False)
+        """The contribution itself, as the rule makes it."""
+        return self.rule.make(self.g)

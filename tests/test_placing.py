@@ -229,3 +229,21 @@ def test_an_array_that_a_hook_kept_or_gave_to_a_leaf_stays_as_it_is():
     assert mine.tolist() == [0, 0, 0]
     assert [g.tolist() for g in kept] in ([[1, 1, 1]], [[1, 2, 2]], [[0, 1, 1]])
     assert x.grad is not mine
+
+
+@pytest.mark.parametrize(("before", "after"), [(np.float16, np.float64), (np.float64, np.float16)])
+def test_data_of_another_dtype_than_when_it_was_read(before: type, after: type):
+    found = []
+    for is_seen in (False, True):
+        x = Tensor(np.random.default_rng(2).normal(size=(5, 40)).astype(before), requires_grad=True)
+        y = (x[1:] ** 3).sum() + (x[ROWS] ** 3).sum() + (x**3).sum()
+        x.data = x.data.astype(after)
+        if is_seen:
+            with closing(chain_rule(y, y._seed())) as contributions:
+                for _, parent, sent in contributions:
+                    parent.grad = sent if parent._grad is None else parent._grad + sent
+        else:
+            y.backward()
+        assert x.grad.dtype == after
+        found.append(x.grad)
+    assert np.array_equal(*found)
