@@ -27,15 +27,32 @@ class Several(list[np.ndarray]):
     """Contributions of a joint rule to one operand that are to be added one by one, in this order."""
 
 
+class Arrived(set[Any]):
+    """The leaves that a pass has sent to: what they hold is a sum or an array of this pass, and nobody else's.
+
+    outer  that of the pass whose rule runs this one: a checkpoint's
+    """
+
+    def __init__(self, outer: Arrived | None = None) -> None:
+        super().__init__()
+        self.outer = outer
+
+    def forget(self) -> None:
+        """Count on nothing any more, in the passes around this one neither."""
+        found: Arrived | None = self
+        while found is not None:
+            found.clear()
+            found = found.outer
+
+
 class quiet_pass(np.errstate):
     """No warnings of NumPy's from the rules of a backward pass in this thread: once, and not around every node's.
 
     arrived  None where contributions are looked at, one by one. Else they may take a form that can only be added (see
-             `placing`), and the leaves that this pass has sent to are in this set: what they hold is a sum or an array
-             of this pass, and nobody else's
+             `placing`), and the leaves that this pass has sent to are in this set
     """
 
-    def __init__(self, arrived: set[ArrayNode] | None = None) -> None:
+    def __init__(self, arrived: Arrived | None = None) -> None:
         super().__init__(**QUIET)
         self.now = True, arrived
 
@@ -51,7 +68,7 @@ class quiet_pass(np.errstate):
 
 def unseen_pass() -> quiet_pass:
     """What stands around a backward pass that runs to its end in `deliver`, with nobody looking at contributions."""
-    return quiet_pass(set())
+    return quiet_pass(Arrived(_mode.arrived))
 
 
 class aside:
@@ -66,12 +83,13 @@ class aside:
 
 
 class aside_for_hook(aside):
-    """As `aside`, for code that may read and set the gradients of leaves, which are then no more this pass's alone."""
+    """As `aside`, for hooks and the like, which may read and set the gradients of leaves: these are then not the pass's
+    alone."""
 
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
-        if self.arrived:
-            self.arrived.clear()
+        if self.arrived is not None:
+            self.arrived.forget()
 
 
 def gate(node: ArrayNode, parent: ArrayNode, sent: Any) -> np.ndarray:

@@ -6,9 +6,12 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator
-from typing import Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from tensorgrad.gate import Arrived
 
 State = tuple[bool, str, bool, bool]
 """`enabled`, `why`, `inference` and `lean` of a `_Mode`."""
@@ -35,7 +38,7 @@ class _Mode(threading.local):
         self.inference = False
         self.lean = False
         self.quiet = False
-        self.arrived: set[Any] | None = None
+        self.arrived: Arrived | None = None
         self.outer: dict[int, list[State]] = {}
 
     def set(self, enabled: bool, inference: bool = False) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from tensorgrad import lift
 from tensorgrad.dtypes import is_differentiable
 from tensorgrad.errors import ShapeError
-from tensorgrad.gate import aside
+from tensorgrad.gate import aside_for_hook
 from tensorgrad.grad_mode import enable_grad, no_grad
 from tensorgrad.node import describe, new
 from tensorgrad.outputs import record_outputs
@@ -122,7 +122,7 @@ class Function:
             if ctx._zeros_for_none:
                 pairs = zip(gradients, shapes, strict=True)
                 gradients = [np.zeros(shape, dtype) if g is None else g for g, (shape, dtype) in pairs]
-            with no_grad(), aside():
+            with no_grad(), aside_for_hook():
                 sent = cls.backward(ctx, *[None if g is None else new(g) for g in gradients])
             return _contributions(cls.__name__, wanted, sent if isinstance(sent, tuple) else (sent,))
 
