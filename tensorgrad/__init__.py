@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tensorgrad import allocator, amp, autograd, backends, cuda, later, linalg, missing, nn, optim, random, utils
+from tensorgrad import allocator, amp, autograd, backends, cuda, later, linalg, missing, nn, optim, random
 from tensorgrad.allocator import keep_freed_memory
 from tensorgrad.backends import (
     get_num_threads,
@@ -265,7 +265,7 @@ def __dir__() -> list[str]:  # for completion: what is for users, not the module
 
 
 if TYPE_CHECKING:
-    from tensorgrad import models
+    from tensorgrad import models, utils
     from tensorgrad.monitoring import check_loss_scale
     from tensorgrad.monitoring.monitor import monitor
     from tensorgrad.serialization import load, save
@@ -276,5 +276,6 @@ else:  # a type checker would take it for a promise that there is every name
         "models": "tensorgrad.models",
         "monitor": "tensorgrad.monitoring",
         "save": "tensorgrad.serialization",
+        "utils": "tensorgrad.utils",
     }
     __getattr__ = later.names_from(__name__, _LATER, otherwise=missing.names_of(__name__))

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from tensorgrad import missing
+from tensorgrad import later, missing
 from tensorgrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
-from tensorgrad.autograd.checking import Difference, GradcheckError, finite_difference, gradcheck, input_gradients
 from tensorgrad.autograd.function import Context, Function
 from tensorgrad.autograd.gradients import backward, grad
 from tensorgrad.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -32,5 +31,9 @@ def __dir__() -> list[str]:  # for completion: what is for users, not the module
     return __all__
 
 
-if not TYPE_CHECKING:  # a type checker would take it for a promise that there is every name
-    __getattr__ = missing.names_of(__name__)
+if TYPE_CHECKING:
+    from tensorgrad.autograd.checking import Difference, GradcheckError, finite_difference, gradcheck, input_gradients
+else:  # a type checker would take it for a promise that there is every name
+    _CHECKING = ("Difference", "GradcheckError", "finite_difference", "gradcheck", "input_gradients")
+    _LATER = dict.fromkeys(_CHECKING, "tensorgrad.autograd.checking")
+    __getattr__ = later.names_from(__name__, _LATER, otherwise=missing.names_of(__name__))
