@@ -104,7 +104,7 @@ def chain_rule(
                 _run_hooks(node, hooked)
             # a leaf sends nothing, and no more does a node that nothing reached, below an operation without a rule
             if (node._prev or node._closure is not None) and node._grad is not empty:
-                for parent, sent in node._vjp() if node._closure is None else _measure(node):
+                for parent, sent in node._contributions():
                     yield node, parent, sent
                 sent = None  # an array that has been added need not live while the next rule runs
             if done is not None and node._prev:

@@ -27,18 +27,7 @@ from tensorgrad.nn.utils import clip_grad_norm_
 def operators(weights: peers.Arrays, biases: peers.Arrays, x: np.ndarray) -> peers.Step:
     """Layers written out."""
     ws, bs = ([tg.tensor(a, requires_grad=True) for a in some] for some in (weights, biases))
-    x = tg.tensor(x)
-
-    def step() -> list[Any]:
-        for p in ws + bs:
-            p.grad = None
-        h = x
-        for w, b in zip(ws, bs):
-            h = (h @ w + b).tanh()
-        (h * h).mean().backward()
-        return [p.grad for p in ws + bs]
-
-    return step
+    return peers.operators_step(ws, bs, tg.tensor(x))
 
 
 def modules(weights: peers.Arrays, biases: peers.Arrays, x: np.ndarray) -> peers.Step:
@@ -67,14 +56,7 @@ def index(table: np.ndarray, numbers: np.ndarray, sent: np.ndarray) -> peers.Ste
 
 
 def pulled(table: np.ndarray, read: Callable[[tg.Tensor], tg.Tensor], sent: np.ndarray) -> peers.Step:
-    table, sent = tg.tensor(table, requires_grad=True), tg.tensor(sent)
-
-    def step() -> list[Any]:
-        table.grad = None
-        read(table).backward(sent)
-        return [table.grad]
-
-    return step
+    return peers.rows_step(tg.tensor(table, requires_grad=True), read, tg.tensor(sent))
 
 
 # -- GPTs --------------------------------------------------------------------------------------------------------------

@@ -38,18 +38,7 @@ def guarded(make: Callable[[Arrays, Arrays, np.ndarray], Step]) -> Callable[[Arr
 @guarded
 def torch_operators(weights: Arrays, biases: Arrays, x: np.ndarray) -> Step:
     """torch, layers written out."""
-    ws, bs, x = _torch(weights, biases, x)
-
-    def step() -> list[Any]:
-        for p in ws + bs:
-            p.grad = None
-        h = x
-        for w, b in zip(ws, bs):
-            h = (h @ w + b).tanh()
-        (h * h).mean().backward()
-        return [p.grad for p in ws + bs]
-
-    return step
+    return operators_step(*_torch(weights, biases, x))
 
 
 @guarded
@@ -66,8 +55,37 @@ def torch_modules(weights: Arrays, biases: Arrays, x: np.ndarray) -> Step:
     return sequential_step(torch.nn.Sequential(*layers), x)
 
 
+# -- the same lines for torch and for tensorgrad, which has its names --------------------------------------------------
+
+
+def operators_step(ws: list[Any], bs: list[Any], x: Any) -> Step:
+    """A step of layers written out."""
+
+    def step() -> list[Any]:
+        for p in ws + bs:
+            p.grad = None
+        h = x
+        for w, b in zip(ws, bs):
+            h = (h @ w + b).tanh()
+        (h * h).mean().backward()
+        return [p.grad for p in ws + bs]
+
+    return step
+
+
+def rows_step(table: Any, read: Callable[[Any], Any], sent: Any) -> Step:
+    """Rows of a table, by `read`, and the gradient `sent` back to it."""
+
+    def step() -> list[Any]:
+        table.grad = None
+        read(table).backward(sent)
+        return [table.grad]
+
+    return step
+
+
 def sequential_step(net: Any, x: Any) -> Step:
-    """A step of an nn.Sequential of Linear and Tanh, torch's or tensorgrad's."""
+    """A step of an nn.Sequential of Linear and Tanh."""
 
     def step() -> list[Any]:
         net.zero_grad()
@@ -76,6 +94,9 @@ def sequential_step(net: Any, x: Any) -> Step:
         return [layer.weight.grad.T for layer in net[::2]] + [layer.bias.grad for layer in net[::2]]
 
     return step
+
+
+# -- one library each --------------------------------------------------------------------------------------------------
 
 
 def _torch(weights: Arrays, biases: Arrays, x: np.ndarray) -> tuple[list[Any], list[Any], Any]:

@@ -99,14 +99,7 @@ def index(table: np.ndarray, numbers: np.ndarray, sent: np.ndarray) -> peers.Ste
 
 
 def pulled(table: np.ndarray, read: Callable[[torch.Tensor], torch.Tensor], sent: np.ndarray) -> peers.Step:
-    table, sent = torch.tensor(table, requires_grad=True), torch.tensor(sent)
-
-    def step() -> list[Any]:
-        table.grad = None
-        read(table).backward(sent)
-        return [table.grad]
-
-    return step
+    return peers.rows_step(torch.tensor(table, requires_grad=True), read, torch.tensor(sent))
 
 
 def whole_gpt(size: gpt_sizes.Size, update: bool = True) -> Stepper:
